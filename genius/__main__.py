@@ -22,7 +22,10 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in TRAINING_LIBRARIES:
             raise
-        sys.exit(f"error: {error.name} is not installed; this command needs: pip install 'genius-explorer[train]'")
+        sys.exit(
+            f"error: {error.name} is not installed; this command needs: pip install "
+            "'genius-explorer[train]'"
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Serve trained runs in the browser: arguments, loading of the runs, start and end of the server."""
+"""Serve trained runs in the browser: arguments, loading of the runs, start and end of the
+server.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 # Nothing leaves the machine. Gradio and transformers read these when they are imported.
-os.environ.update(GRADIO_ANALYTICS_ENABLED="False", HF_HUB_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1")
-# For how long libgomp's threads spin: a thirtieth of the default is as fast, and leaves the cores to other programs.
+os.environ.update(
+    GRADIO_ANALYTICS_ENABLED="False", HF_HUB_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1"
+)
+# For how long libgomp's threads spin: a thirtieth of the default is as fast, and leaves the cores
+# to other programs.
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 from genius.commands import subcommand_list
@@ -36,7 +41,9 @@ MAKE_ONE = (
 
 
 def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
-    """The command line. Gradio's own variables, which hosts such as Hugging Face Spaces set, give the defaults."""
+    """The command line. Gradio's own variables, which hosts such as Hugging Face Spaces set, give
+    the defaults.
+    """
     variable = os.environ.get
     parser = argparse.ArgumentParser(
         description="Serve trained runs in the browser.",
@@ -45,36 +52,69 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     option = parser.add_argument
-    option("--run", type=Path, action="append", help="a trained run; repeat for more (default: the shipped runs)")
+    option(
+        "--run",
+        type=Path,
+        action="append",
+        help="a trained run; repeat for more (default: the shipped runs)",
+    )
     address = "address to listen on, 0.0.0.0 for all (default: %(default)s)"
     option("--host", default=variable("GRADIO_SERVER_NAME", "127.0.0.1"), help=address)
     port = "port, 0 for any that is free (default: %(default)s)"
     option("--port", type=int, default=variable("GRADIO_SERVER_PORT", "7860"), help=port)
     root = "public path of the page behind a proxy, such as /genius"
     option("--root-path", default=variable("GRADIO_ROOT_PATH", ""), metavar="PATH", help=root)
-    login = "require this login, or one of a file with one per line (default: the variable GENIUS_AUTH)"
+    login = (
+        "require this login, or one of a file with one per line (default: the variable GENIUS_AUTH)"
+    )
     option("--auth", default=variable("GENIUS_AUTH"), metavar="NAME:PASSWORD", help=login)
-    option("--mcp", action="store_true", help="let agents search and read the items (Model Context Protocol)")
-    editing = "let visitors change the run; without it, a page that is served to oneself changes a working copy"
+    option(
+        "--mcp",
+        action="store_true",
+        help="let agents search and read the items (Model Context Protocol)",
+    )
+    editing = (
+        "let visitors change the run; without it, a page that is served to oneself changes a "
+        "working copy"
+    )
     option("--editable", action="store_true", help=editing)
-    option("--allow-anonymous-editing", action="store_true", help="--editable without a login on any address")
-    names = "a further name under which visitors open the page, such as genius.example.org; repeat for more"
+    option(
+        "--allow-anonymous-editing",
+        action="store_true",
+        help="--editable without a login on any address",
+    )
+    names = (
+        "a further name under which visitors open the page, such as genius.example.org; "
+        "repeat for more"
+    )
     option("--allowed-host", action="append", default=[], metavar="NAME", help=names)
-    sites = "a site that may embed the page and call it, such as https://example.org; repeat for more (default: none)"
+    sites = (
+        "a site that may embed the page and call it, such as https://example.org; repeat for "
+        "more (default: none)"
+    )
     option("--embed-in", action="append", default=[], metavar="ORIGIN", help=sites)
-    waiting = "requests to one run that may wait for their turn, half of them from one address (default: %(default)s)"
+    waiting = (
+        "requests to one run that may wait for their turn, half of them from one address "
+        "(default: %(default)s)"
+    )
     option("--max-queue", type=int, default=64, metavar="N", help=waiting)
     cluster = "let the parts of a cluster scan the IDs (genius cluster serve): its address, or auto"
     option("--cluster", metavar="ADDRESS", help=cluster)
     option("--device", help="cpu, cuda, cuda:1, … (default: a GPU if there is one)")
-    option("--log-json", action="store_true", help="write the log to stdout, also each call, as a JSON object per line")
+    option(
+        "--log-json",
+        action="store_true",
+        help="write the log to stdout, also each call, as a JSON object per line",
+    )
     drain = "after SIGTERM, how long to answer what was accepted before (default: %(default)s)"
     option("--drain-seconds", type=float, default=20, metavar="SECONDS", help=drain)
     return parser.parse_args(argv)
 
 
 def runs_to_serve(chosen: Sequence[Path] | None) -> list[Path]:
-    """The chosen runs, or the shipped ones that exist. Raises UserError without one, or for two of one name."""
+    """The chosen runs, or the shipped ones that exist. Raises UserError without one, or for two of
+    one name.
+    """
     runs = chosen or [run for run in SHIPPED if is_run(run)]
     if not runs:
         raise UserError(f"There is no run in {SHIPPED[0].parent}; {MAKE_ONE}")
@@ -87,7 +127,8 @@ def runs_to_serve(chosen: Sequence[Path] | None) -> list[Path]:
             raise UserError(f"--run {os.path.relpath(run)} was given twice; name each run once")
         if name in names:
             raise UserError(
-                f"{os.path.relpath(names[name])} and {os.path.relpath(run)} would both be served as /run/{name}/; "
+                f"{os.path.relpath(names[name])} and {os.path.relpath(run)} would both be "
+                f"served as /run/{name}/; "
                 "rename one of the folders"
             )
         names[name] = run
@@ -96,7 +137,9 @@ def runs_to_serve(chosen: Sequence[Path] | None) -> list[Path]:
 
 @contextmanager
 def exit_on_sigterm() -> Iterator[None]:
-    """Inside the block SIGTERM raises SystemExit(0) on the main thread; a second one ends the process at once."""
+    """Inside the block SIGTERM raises SystemExit(0) on the main thread; a second one ends the
+    process at once.
+    """
 
     def end(*_: object) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -131,13 +174,17 @@ def main(argv: Sequence[str] | None = None) -> None:
         if options.max_queue < 1:
             raise UserError(f"--max-queue must be at least 1, not {options.max_queue}")
         if options.cluster and not find_spec("ray"):
-            raise UserError("--cluster needs one more package: pip install 'genius-explorer[cluster]'")
+            raise UserError(
+                "--cluster needs one more package: pip install 'genius-explorer[cluster]'"
+            )
         if options.mcp and not find_spec("mcp"):
             raise UserError("--mcp needs one more package: pip install 'genius-explorer[mcp]'")
         runs = runs_to_serve(options.run)
-        for name in PROXIES:  # of no use here, and Gradio cannot be imported where one names a SOCKS proxy
+        # of no use here, and Gradio cannot be imported where one names a SOCKS proxy
+        for name in PROXIES:
             os.environ.pop(name, None)
-        from genius.ui.monitoring import SERVER_LOG, configure_logs  # only once there is a run to serve
+        # only once there is a run to serve
+        from genius.ui.monitoring import SERVER_LOG, configure_logs
         from genius.ui.runs import HostedRun
         from genius.ui.serving import Hosting, serve
 
@@ -153,7 +200,9 @@ def main(argv: Sequence[str] | None = None) -> None:
             if options.cluster:
                 from genius.cluster.serving import connected
 
-                load_engine: Callable[[], Engine] = partial(connected, run, options.cluster, options.device)
+                load_engine: Callable[[], Engine] = partial(
+                    connected, run, options.cluster, options.device
+                )
             else:
                 from genius.search.engine import Engine
 
@@ -175,7 +224,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         hosts = tuple(host.lower() for host in (options.host, *options.allowed_host))
         policy = Policy(options.editable or own, copied, hosts, tuple(options.embed_in))
         listening = options.host, options.port, options.root_path
-        hosting = Hosting(*listening, logins, policy, options.max_queue, options.drain_seconds, options.mcp)
+        hosting = Hosting(
+            *listening, logins, policy, options.max_queue, options.drain_seconds, options.mcp
+        )
         server = serve([HostedRun(run, partial(load, run)) for run in runs], hosting)
         SERVER_LOG.info("Serving at %s until Ctrl+C", server.address, extra={"event": "serving"})
         still_computing = server.wait()

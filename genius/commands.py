@@ -7,7 +7,10 @@ SUBCOMMANDS = {  # name: the module that does it, and what it does
     "collections": ("genius.collections", "build a collection from folders, or check one"),
     "train": ("training", "train all models of a run"),
     "index": ("genius.index", "add items to a run, remove, check"),
-    "export": ("genius.export", "write the items of a run as a table, or its codes and map as a site"),
+    "export": (
+        "genius.export",
+        "write the items of a run as a table, or its codes and map as a site",
+    ),
     "push": ("genius.hub", "upload a run to the Hugging Face hub"),
     "evaluate": ("genius.evaluation", "measure a run"),
     "speed": ("genius.evaluation.speed", "measure the speed of searches"),
@@ -33,11 +36,15 @@ def usage(module: str, doc: str) -> str:
 
 def subcommand_list() -> str:
     width = max(map(len, SUBCOMMANDS))
-    return "\n".join(f"  genius {name:{width}}  {purpose}" for name, (_, purpose) in SUBCOMMANDS.items())
+    return "\n".join(
+        f"  genius {name:{width}}  {purpose}" for name, (_, purpose) in SUBCOMMANDS.items()
+    )
 
 
 def command_parser(module: str, doc: str) -> argparse.ArgumentParser:
-    """A parser for `python -m module`, with the module's docstring, up to its shapes, as help text."""
+    """A parser for `python -m module`, with the module's docstring, up to its shapes, as help
+    text.
+    """
     return argparse.ArgumentParser(
         prog=program(module),
         description=usage(module, doc.split("\n\nShapes:")[0]),

@@ -39,14 +39,18 @@ class UserError(Exception):
 
 
 def quoted(value: object) -> str:
-    """The value as Python writes it, shortened: a message does not repeat a megabyte that was sent."""
+    """The value as Python writes it, shortened: a message does not repeat a megabyte that was
+    sent.
+    """
     return _short.repr(value)
 
 
 @contextmanager
 def exit_on_user_error() -> Iterator[None]:
-    """For command lines: a UserError or an error of the disk becomes one line on stderr and exit status 2, Ctrl+C
-    one line and status 130, which shells use for it. A closed pipe ends it without a word."""
+    """For command lines: a UserError or an error of the disk becomes one line on stderr and exit
+    status 2, Ctrl+C one line and status 130, which shells use for it. A closed pipe ends it without
+    a word.
+    """
     try:
         yield
         sys.stdout.flush()
@@ -62,7 +66,10 @@ def exit_on_user_error() -> Iterator[None]:
         problem = disk_problem(error)
         if problem is None:
             raise
-        sentence = f"{SENTENCES[problem]} ({error}); finished work is kept: fix this and run the command again"
+        sentence = (
+            f"{SENTENCES[problem]} ({error}); finished work is kept: fix this and run the "
+            "command again"
+        )
     else:
         return
     print(f"error: {sentence}", file=sys.stderr)
@@ -70,8 +77,13 @@ def exit_on_user_error() -> Iterator[None]:
 
 
 def disk_problem(error: Exception) -> str | None:
-    """Which of SENTENCES an error of the system, of SQLite, NumPy or safetensors means; None for any other error."""
-    if not isinstance(error, OSError) and type(error).__name__ not in ("OperationalError", "SafetensorError"):
+    """Which of SENTENCES an error of the system, of SQLite, NumPy or safetensors means; None for
+    any other error.
+    """
+    if not isinstance(error, OSError) and type(error).__name__ not in (
+        "OperationalError",
+        "SafetensorError",
+    ):
         return None
     number, text = getattr(error, "errno", None), str(error)
     if number in FULL or any(words in text for words in FULL_TEXTS):

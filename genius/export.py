@@ -1,12 +1,17 @@
-"""Take a run elsewhere: its items as a Parquet table, or its codes and its map as a site of static files.
+"""Take a run elsewhere: its items as a Parquet table, or its codes and its map as a site of static
+files.
 
-    python -m genius.export RUN OUT.parquet [--pictures]    one row an item; --pictures: thumbnails, not only paths
-    python -m genius.export RUN --site FOLDER               FOLDER/index.html opens in a browser, without a server
+    python -m genius.export RUN OUT.parquet [--pictures]    one row an item; --pictures: thumbnails,
+                                                            not only paths
+    python -m genius.export RUN --site FOLDER               FOLDER/index.html opens in a browser,
+                                                            without a server
 
-A table has id, kind, text, picture, codes, code_names, x, y and embedding. `pandas.read_parquet` opens it, and so does
-Embedding Atlas: embedding-atlas OUT.parquet --text text --x x --y y --vector embedding --features code_names
+A table has id, kind, text, picture, codes, code_names, x, y and embedding. `pandas.read_parquet`
+opens it, and so does Embedding Atlas: embedding-atlas OUT.parquet --text text --x x --y y --vector
+embedding --features code_names
 
-A site numbers the items in the order of their IDs, so the items of a code are a range, and lie together:
+A site numbers the items in the order of their IDs, so the items of a code are a range, and lie
+together:
 
     data.js        kinds, codes and places of all items, names of codes
     items-0.js …   texts, ids and thumbnails of SHARD items, loaded when they are shown
@@ -48,8 +53,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser = command_parser("genius.export", __doc__)
     parser.add_argument("run", type=Path, metavar="RUN", help="a trained run")
     target = parser.add_mutually_exclusive_group(required=True)
-    target.add_argument("table", type=Path, nargs="?", metavar="OUT.parquet", help="write the items into this file")
-    target.add_argument("--site", type=Path, metavar="FOLDER", help="write a site into this folder, which is new")
+    target.add_argument(
+        "table", type=Path, nargs="?", metavar="OUT.parquet", help="write the items into this file"
+    )
+    target.add_argument(
+        "--site", type=Path, metavar="FOLDER", help="write a site into this folder, which is new"
+    )
     parser.add_argument("--pictures", action="store_true", help="keep the thumbnails in the table")
     options = parser.parse_args(arguments)
     run = Run(options.run)
@@ -60,12 +69,16 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def export_table(run: Run, file: Path, pictures: bool = False) -> None:
-    """Write a row for each item. pictures: as Hugging Face stores images, {"bytes", "path"}; else their paths alone.
+    """Write a row for each item. pictures: as Hugging Face stores images, {"bytes", "path"}; else
+    their paths alone.
 
-    Raises UserError for a file with another suffix, a run that cannot be read, or a disk that is full.
+    Raises UserError for a file with another suffix, a run that cannot be read, or a disk that is
+    full.
     """
     if file.suffix != ".parquet":
-        raise UserError(f"the table is a Parquet file, so name it {file.stem}.parquet, not {file.name}")
+        raise UserError(
+            f"the table is a Parquet file, so name it {file.stem}.parquet, not {file.name}"
+        )
     index, names = load_index(run), read_names(run.path) or {}
     places = map_places(read_maps(run.path), index)
     image = pa.struct({"bytes": pa.binary(), "path": pa.string()}) if pictures else pa.string()
@@ -90,13 +103,19 @@ def export_table(run: Run, file: Path, pictures: bool = False) -> None:
     print(f"{file}: {index.n:,} items, {file.stat().st_size / 1e6:,.1f} MB")
 
 
-def _columns(index: Index, names: Names, places: np.ndarray, rows: np.ndarray, pictures: bool) -> dict[str, Any]:
+def _columns(
+    index: Index, names: Names, places: np.ndarray, rows: np.ndarray, pictures: bool
+) -> dict[str, Any]:
     """The columns of rows (s,)."""
     items, codes = index.items(rows), index.codes(rows)
     embeddings = np.asarray(index.embeddings[rows], dtype=np.float32)
     paths = [item.image for item in items]
-    images = [path and {"bytes": index.thumbnail(row), "path": path} for row, path in zip(rows.tolist(), paths)]
-    x, y = (pa.array(axis, from_pandas=True) for axis in places[rows].T)  # no place is NaN, which becomes null
+    images = [
+        path and {"bytes": index.thumbnail(row), "path": path}
+        for row, path in zip(rows.tolist(), paths)
+    ]
+    # no place is NaN, which becomes null
+    x, y = (pa.array(axis, from_pandas=True) for axis in places[rows].T)
     return {
         "id": [item.id for item in items],
         "kind": [item.modality.name.lower() for item in items],
@@ -111,13 +130,17 @@ def _columns(index: Index, names: Names, places: np.ndarray, rows: np.ndarray, p
 
 
 def names_of(names: Names, codes: tuple[int, ...]) -> list[str]:
-    """What the items of each beginning of an ID have in common, as far as they have a name with words."""
+    """What the items of each beginning of an ID have in common, as far as they have a name with
+    words.
+    """
     prefixes = (codes[: level + 1] for level in range(len(codes)))
     return [names[prefix].label for prefix in prefixes if prefix in names and names[prefix].words]
 
 
 def map_places(maps: Maps | None, index: Index, view: int = 0) -> np.ndarray:
-    """(n, 2) float32, where a view of the map shows each item; NaN for items, or of a run, without a place."""
+    """(n, 2) float32, where a view of the map shows each item; NaN for items, or of a run, without
+    a place.
+    """
     places = np.full((index.n, 2), np.nan, dtype=np.float32)
     if maps is not None:
         rows = index.rows_of(maps.ids())  # −1: removed since
@@ -126,7 +149,9 @@ def map_places(maps: Maps | None, index: Index, view: int = 0) -> np.ndarray:
 
 
 def _map_data(maps: Maps, index: Index, order: np.ndarray, number: np.ndarray) -> dict[str, Any]:
-    """Views and regions of a map for a site. order (n,): rows as the site numbers them; number (n,): of each row."""
+    """Views and regions of a map for a site. order (n,): rows as the site numbers them; number
+    (n,): of each row.
+    """
     rows = index.rows_of(maps.ids())
     region = np.full(index.n, NO_REGION)
     region[rows[rows >= 0]] = maps.region_of[rows >= 0]
@@ -137,7 +162,13 @@ def _map_data(maps: Maps, index: Index, order: np.ndarray, number: np.ndarray) -
         "places": [_base64(map_places(maps, index, view)[order].astype("<f4")) for view in views],
         "region": _base64(region[order].astype("<u2")),
         "regions": [
-            [one.tier, one.parent, ", ".join(one.words), one.items, int(number[row]) if row >= 0 else None]
+            [
+                one.tier,
+                one.parent,
+                ", ".join(one.words),
+                one.items,
+                int(number[row]) if row >= 0 else None,
+            ]
             for one, row in zip(maps.regions, portraits.tolist(), strict=True)
         ],
     }
@@ -149,7 +180,9 @@ def blocks(rows: np.ndarray, size: int) -> Iterable[np.ndarray]:
 
 
 def export_site(run: Run, folder: Path) -> None:
-    """Write a site into a new folder. Raises UserError if something is in it, or for a run that cannot be read."""
+    """Write a site into a new folder. Raises UserError if something is in it, or for a run that
+    cannot be read.
+    """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder} exists; name a new folder, or delete it first")
     index, names = load_index(run), read_names(run.path) or {}
@@ -166,13 +199,19 @@ def export_site(run: Run, folder: Path) -> None:
         "codes": _base64(index.codes(order).astype("<u2")),
         "map": maps and _map_data(maps, index, order, number),
         "names": {prefix: name.label for prefix, name in named.items() if name.words},
-        "pictures": {prefix: int(number[rows[0]]) for prefix, rows in shown.items() if len(rows) and rows[0] >= 0},
+        "pictures": {
+            prefix: int(number[rows[0]])
+            for prefix, rows in shown.items()
+            if len(rows) and rows[0] >= 0
+        },
     }
     with disk_errors_explained(folder.parent), written_aside(folder, folder=True) as aside:
         shutil.copytree(SITE, aside, dirs_exist_ok=True)
         _write_call(aside / "data.js", "show", data)
         for shard, rows in enumerate(blocks(order, SHARD)):
-            records = [_record(index, row, item) for row, item in zip(rows.tolist(), index.items(rows))]
+            records = [
+                _record(index, row, item) for row, item in zip(rows.tolist(), index.items(rows))
+            ]
             _write_call(aside / f"items-{shard}.js", "receive", shard, records)
         aside.rename(folder)
     print(f"{folder / 'index.html'}: {index.n:,} items")
@@ -189,7 +228,9 @@ def _base64(data: np.ndarray | bytes) -> str:
 
 
 def _write_call(file: Path, function: str, *values: Any) -> None:
-    """A script that calls a function of site.js: a page opened without a server cannot read other files."""
+    """A script that calls a function of site.js: a page opened without a server cannot read other
+    files.
+    """
     file.write_text(f"{function}({', '.join(map(json.dumps, values))});\n")
 
 

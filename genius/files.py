@@ -31,7 +31,9 @@ def write_json(file: Path, value: Any) -> None:
 
 def write_compact(file: Path, value: Any) -> None:
     """Write JSON without spaces into a folder that nobody reads yet."""
-    file.write_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
+    file.write_text(
+        json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8"
+    )
 
 
 def write_text(file: Path, text: str) -> None:
@@ -44,9 +46,11 @@ def write_text(file: Path, text: str) -> None:
 
 @contextmanager
 def written_aside(target: Path, folder: bool = False) -> Iterator[Path]:
-    """An empty file or folder next to `target`, to be filled and renamed to it; else it is deleted at the end.
+    """An empty file or folder next to `target`, to be filled and renamed to it; else it is deleted
+    at the end.
 
-    What killed processes have left of this target is deleted first. The folder of `target` is made if it is missing.
+    What killed processes have left of this target is deleted first. The folder of `target` is made
+    if it is missing.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     _delete_left(target)
@@ -118,16 +122,21 @@ def link_or_copy(file: Path, link: Path) -> None:
 
 
 def link_files(source: Path, folder: Path, left_out: Collection[str] = ()) -> None:
-    """Link, or copy, all files below `source` into a folder, so that they are the same byte by byte, but for names."""
+    """Link, or copy, all files below `source` into a folder, so that they are the same byte by
+    byte, but for names.
+    """
     for file in source.rglob("*"):
         if file.is_file() and file.name not in left_out:
             link_or_copy(file, folder / file.relative_to(source))
 
 
-def write_array(file: Path, shape: tuple[int, ...], dtype: DTypeLike, blocks: Iterable[np.ndarray]) -> None:
+def write_array(
+    file: Path, shape: tuple[int, ...], dtype: DTypeLike, blocks: Iterable[np.ndarray]
+) -> None:
     """Write a .npy file of this shape, block (b, …) by block along the first axis.
 
-    Not through a memory map: where a full disk cannot hold a page of one, the operating system kills the process.
+    Not through a memory map: where a full disk cannot hold a page of one, the operating system
+    kills the process.
     """
     try:
         with file.open("wb") as stream:
@@ -140,10 +149,11 @@ def write_array(file: Path, shape: tuple[int, ...], dtype: DTypeLike, blocks: It
 
 
 def reserve_array(file: Path, shape: tuple[int, ...], dtype: DTypeLike) -> None:
-    """Make a .npy file of zeros that has its space on disk, so that what is written into it later will fit.
+    """Make a .npy file of zeros that has its space on disk, so that what is written into it later
+    will fit.
 
-    A process that has mapped an earlier file of this name keeps that one. Raises OSError, and leaves no file, if there
-    is not enough space.
+    A process that has mapped an earlier file of this name keeps that one. Raises OSError, and
+    leaves no file, if there is not enough space.
     """
     size = math.prod(shape) * np.dtype(dtype).itemsize
     file.unlink(missing_ok=True)
@@ -172,12 +182,18 @@ def _write_header(stream: BinaryIO, shape: tuple[int, ...], dtype: DTypeLike) ->
 
 @contextmanager
 def disk_errors_explained(folder: Path, outcome: str = "nothing was changed") -> Iterator[None]:
-    """Turn the errors of a disk, such as that it is full, into a UserError that names the folder; others pass."""
+    """Turn the errors of a disk, such as that it is full, into a UserError that names the folder;
+    others pass.
+    """
     try:
         yield
     except (OSError, sqlite3.OperationalError, SafetensorError) as error:
         problem, file = disk_problem(error), getattr(error, "filename", None)
-        if problem is None or (isinstance(file, str | bytes) and not Path(os.fsdecode(file)).is_relative_to(folder)):
+        if problem is None or (
+            isinstance(file, str | bytes) and not Path(os.fsdecode(file)).is_relative_to(folder)
+        ):
             raise
-        reason = f"the disk of {folder} is full" if problem == "full" else f"{folder} cannot be written"
+        reason = (
+            f"the disk of {folder} is full" if problem == "full" else f"{folder} cannot be written"
+        )
         raise UserError(f"{reason} ({error}); {outcome}") from error

@@ -1,13 +1,14 @@
 """Locks of the operating system on folders and files; they end with their process.
 
-`manifest_lock`   short and waiting: taken for every change of a run's manifest
-`write_lock`      long and refusing: taken while a run is trained, or its index changed
-`ReadLock`        shared: held on a folder while somebody reads it (an index) or fills it (a temporary folder);
+`manifest_lock`   short and waiting: taken for every change of a run's manifest `write_lock`
+long and refusing: taken while a run is trained, or its index changed `ReadLock`        shared: held
+on a folder while somebody reads it (an index) or fills it (a temporary folder);
                   `deletion_lock` tells whether the folder may be deleted
 
-A lock belongs to the open file, not to the thread: taking `manifest_lock` inside itself waits for ever. On disks
-without locks (some network disks) everything may be in use, so nothing that a lock could keep is deleted, and changes
-are not kept apart: change a run there from one process at a time. The log says so once.
+A lock belongs to the open file, not to the thread: taking `manifest_lock` inside itself waits for
+ever. On disks without locks (some network disks) everything may be in use, so nothing that a lock
+could keep is deleted, and changes are not kept apart: change a run there from one process at a
+time. The log says so once.
 """
 
 import fcntl
@@ -37,22 +38,29 @@ class ReadLock:
 
 @contextmanager
 def deletion_lock(folder: Path) -> Iterator[bool]:
-    """Yield whether the folder may be deleted: no one holds a ReadLock on it, nor can take one inside the block."""
+    """Yield whether the folder may be deleted: no one holds a ReadLock on it, nor can take one
+    inside the block.
+    """
     with _opened(folder, os.O_RDONLY) as handle:
         yield _lock(handle, exclusive=True, without_locks=False)
 
 
 @contextmanager
 def write_lock(run: Path) -> Iterator[None]:
-    """No one else trains this run or changes its index inside the block. Raises UserError if somebody does already."""
+    """No one else trains this run or changes its index inside the block. Raises UserError if
+    somebody does already.
+    """
     try:
         handle = os.open(run, os.O_RDONLY)
     except OSError as error:
-        raise UserError(f"{run} cannot be read ({error.strerror}); name a run, e.g. assets/photos") from None
+        raise UserError(
+            f"{run} cannot be read ({error.strerror}); name a run, e.g. assets/photos"
+        ) from None
     try:
         if not _lock(handle, exclusive=True):
             raise UserError(
-                f"{run.resolve().name} is being changed already, by training or an edit of its index; "
+                f"{run.resolve().name} is being changed already, by training or an edit "
+                "of its index; "
                 "try again when that is done"
             )
         yield
@@ -81,10 +89,13 @@ def _opened(path: Path, flags: int) -> Iterator[int]:
 
 
 def _lock(handle: int, exclusive: bool, wait: bool = False, without_locks: bool = True) -> bool:
-    """Lock an open file or folder; False if the locks of others are in the way. without_locks: the answer of a disk
-    that has none."""
+    """Lock an open file or folder; False if the locks of others are in the way. without_locks: the
+    answer of a disk that has none.
+    """
     try:
-        fcntl.flock(handle, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | (0 if wait else fcntl.LOCK_NB))
+        fcntl.flock(
+            handle, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | (0 if wait else fcntl.LOCK_NB)
+        )
     except BlockingIOError:
         return False
     except OSError as error:
@@ -97,14 +108,17 @@ def _lock(handle: int, exclusive: bool, wait: bool = False, without_locks: bool 
 def _say_there_are_no_locks(reason: str) -> None:
     """Once in a process."""
     logging.getLogger(__name__).warning(
-        "this disk has no locks (%s): change a run on it from one process at a time, and delete by hand what is left "
+        "this disk has no locks (%s): change a run on it from one process at a time, and "
+        "delete by hand what is left "
         "of its former versions",
         reason,
     )
 
 
 def _unlock(handle: int) -> None:
-    """Unlock before closing: a child that was forked meanwhile has the same open file, and would keep the lock."""
+    """Unlock before closing: a child that was forked meanwhile has the same open file, and would
+    keep the lock.
+    """
     with suppress(OSError):
         fcntl.flock(handle, fcntl.LOCK_UN)
     os.close(handle)

@@ -1,7 +1,8 @@
 """Read the files of a run, which may be damaged, or made by a stranger.
 
-One function for each kind of file. What a file announces is compared with what its reader expects before memory of that
-size is taken, and whatever does not fit is an OSError or a ValueError of one line. Writers are in files.py.
+One function for each kind of file. What a file announces is compared with what its reader expects
+before memory of that size is taken, and whatever does not fit is an OSError or a ValueError of one
+line. Writers are in files.py.
 """
 
 import math
@@ -22,12 +23,14 @@ from genius.errors import UserError
 
 MAX_JSON = 2**26  # bytes of a file
 MAX_REASON = 200  # characters
-EXACT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)  # of dataclasses that JSON files hold
+# of dataclasses that JSON files hold
+EXACT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 LOOSE = EXACT | ConfigDict(extra="allow")  # as EXACT, of what may hold more than is read by name
 BLOCK = 2**22  # numbers that are checked together
 SAMPLED = 2**17  # numbers of each of SAMPLES blocks of a large array
 SAMPLES = 64
-LARGE = 2**27  # numbers of an array that is only sampled: reading millions of embeddings takes minutes
+# numbers of an array that is only sampled: reading millions of embeddings takes minutes
+LARGE = 2**27
 
 Size = Annotated[int, Field(ge=1, le=2**20)]  # of an axis
 SizeOrNone = Annotated[int, Field(ge=0, le=2**20)]  # 0: there is no such axis
@@ -36,13 +39,16 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Probability = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
 
-_PARSING = threading.Lock()  # Python 3.11 may fail where two threads parse the headers of arrays at once
+# Python 3.11 may fail where two threads parse the headers of arrays at once
+_PARSING = threading.Lock()
 
 
 def read_json(file: Path, kind: Any = None) -> Any:
-    """Parse a JSON file. kind: the type that it must hold, such as a dataclass configured as EXACT; None: any JSON.
+    """Parse a JSON file. kind: the type that it must hold, such as a dataclass configured as EXACT;
+    None: any JSON.
 
-    Raises OSError, or ValueError for text that is not JSON (NaN is not), too large, too deep, or of another type.
+    Raises OSError, or ValueError for text that is not JSON (NaN is not), too large, too deep, or of
+    another type.
     """
     check_text_size(file)
     text = file.read_bytes()
@@ -58,7 +64,9 @@ def read_json(file: Path, kind: Any = None) -> Any:
 
 
 def size_of(file: Path) -> int:
-    """Bytes of a file. Raises OSError, or ValueError for a pipe or a device, which may have no end."""
+    """Bytes of a file. Raises OSError, or ValueError for a pipe or a device, which may have no
+    end.
+    """
     status = file.stat()
     if not stat.S_ISREG(status.st_mode):
         raise ValueError("it is not a regular file")
@@ -66,7 +74,9 @@ def size_of(file: Path) -> int:
 
 
 def check_text_size(file: Path) -> None:
-    """Raises OSError, or ValueError for what is too large for a JSON file or vocabulary, or no file."""
+    """Raises OSError, or ValueError for what is too large for a JSON file or vocabulary, or no
+    file.
+    """
     if (size := size_of(file)) > MAX_JSON:
         raise ValueError(f"{size:,} bytes are too many for a text file of a run")
 
@@ -100,34 +110,45 @@ def one_line(error: object) -> str:
 
 @contextmanager
 def damage_explained(problem: str, remedy: str) -> Iterator[None]:
-    """Turn what the readers here raise in the block into a UserError: the problem, its cause, and what to do."""
+    """Turn what the readers here raise in the block into a UserError: the problem, its cause, and
+    what to do.
+    """
     try:
         yield
     except (OSError, ValueError) as error:
         raise UserError(f"{problem} ({one_line(error)}); {remedy}") from None
 
 
-def read_array(file: Path, shape: tuple[int | None, ...], dtype: DTypeLike, mapped: bool = False) -> np.ndarray:
+def read_array(
+    file: Path, shape: tuple[int | None, ...], dtype: DTypeLike, mapped: bool = False
+) -> np.ndarray:
     """The array in a .npy file, which must have this shape, type and order of axes.
 
-    shape: None for an axis of any length. mapped: return a read-only memory map. Raises OSError or ValueError.
+    shape: None for an axis of any length. mapped: return a read-only memory map. Raises OSError or
+    ValueError.
     """
     try:
         with _PARSING:
-            array = np.lib.format.open_memmap(file, mode="r")  # unlike np.load it opens neither archives nor pickles
+            # unlike np.load it opens neither archives nor pickles
+            array = np.lib.format.open_memmap(file, mode="r")
     except OSError:
         raise
     except Exception as error:  # numpy reads the header as Python, which raises many types
         raise ValueError(one_line(error)) from None
     expected = np.dtype(dtype)
     if (size := size_of(file)) != array.offset + array.nbytes:
-        raise ValueError(f"it has {size:,} bytes, its header announces {array.offset + array.nbytes:,}")
-    fits = array.ndim == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
+        raise ValueError(
+            f"it has {size:,} bytes, its header announces {array.offset + array.nbytes:,}"
+        )
+    fits = array.ndim == len(shape) and all(
+        n in (None, m) for n, m in zip(shape, array.shape, strict=True)
+    )
     if not fits or array.dtype != expected or not array.flags.c_contiguous:
         order = "" if array.flags.c_contiguous else " in Fortran order"
         lengths = tuple("any" if n is None else n for n in shape)
         raise ValueError(
-            f"it holds {array.dtype} of shape {array.shape}{order}, expected {expected} of shape {lengths}"
+            f"it holds {array.dtype} of shape {array.shape}{order}, expected {expected} "
+            f"of shape {lengths}"
         )
     return array if mapped else np.array(array)
 

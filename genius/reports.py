@@ -1,10 +1,13 @@
-"""A report: what was measured, written once by whoever measures, shown as Markdown and on the page's Reports tab.
+"""A report: what was measured, written once by whoever measures, shown as Markdown and on the
+page's Reports tab.
 
     report = Report("Speed", note, command, version(run), [Table(…)], [Plot(…)])
-    report.save(run / "reports" / "speed.json")    # and speed.md beside it, which is printed as well
+    report.save(run / "reports" / "speed.json")    # and speed.md beside it, which is printed as
+                                                   well
 
-Cells hold numbers at full precision; their column says how they are shown. The page shows every report of a run, so
-a new measurement needs no change there. A report that is read may be a stranger's: whatever does not fit is refused.
+Cells hold numbers at full precision; their column says how they are shown. The page shows every
+report of a run, so a new measurement needs no change there. A report that is read may be a
+stranger's: whatever does not fit is refused.
 """
 
 import subprocess
@@ -31,7 +34,8 @@ COMMANDS = {  # that write reports which every run should have
 }
 Digits = Annotated[int, Field(ge=0, le=12)]
 Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
-Cell = str | Whole | float | None | tuple[float, float, float]  # three numbers: a value and its 95 % interval
+# three numbers: a value and its 95 % interval
+Cell = str | Whole | float | None | tuple[float, float, float]
 
 
 @dataclass(frozen=True, config=EXACT)
@@ -56,19 +60,28 @@ class Table:
     def __post_init__(self) -> None:
         for row in self.rows:
             if len(row) != len(self.columns):
-                raise ValueError(f"a row of {self.title!r} has {len(row)} cells, expected {len(self.columns)}")
+                raise ValueError(
+                    f"a row of {self.title!r} has {len(row)} cells, expected {len(self.columns)}"
+                )
 
     def texts(self) -> list[list[str]]:
         """The cells as they are shown."""
-        return [[shown(cell, column) for cell, column in zip(row, self.columns)] for row in self.rows]
+        return [
+            [shown(cell, column) for cell, column in zip(row, self.columns)] for row in self.rows
+        ]
 
     def headings(self) -> list[str]:
         """The names of the columns, with their units."""
-        return [f"{column.name}, {column.unit}" if column.unit else column.name for column in self.columns]
+        return [
+            f"{column.name}, {column.unit}" if column.unit else column.name
+            for column in self.columns
+        ]
 
     def words(self) -> list[bool]:
         """Which columns hold texts alone; they are left-aligned."""
-        kinds = [{type(row[at]) for row in self.rows} - {type(None)} for at in range(len(self.columns))]
+        kinds = [
+            {type(row[at]) for row in self.rows} - {type(None)} for at in range(len(self.columns))
+        ]
         return [kind == {str} for kind in kinds]
 
     def bold(self) -> list[list[bool]]:
@@ -77,7 +90,10 @@ class Table:
         for at, column in enumerate(self.columns):
             numbers = [number for row in self.rows if (number := _number(row[at])) is not None]
             best.append(choices[column.best](numbers) if column.best and numbers else None)
-        return [[value is not None and _number(cell) == value for cell, value in zip(row, best)] for row in self.rows]
+        return [
+            [value is not None and _number(cell) == value for cell, value in zip(row, best)]
+            for row in self.rows
+        ]
 
 
 @dataclass(frozen=True, config=EXACT)
@@ -93,23 +109,30 @@ class Axis:
 class Series:
     """One line, set of marks or set of bars.
 
-    Of marks, the series "paper: NAME" holds published figures of the series NAME and is drawn as that one, hollow.
+    Of marks, the series "paper: NAME" holds published figures of the series NAME and is drawn as
+    that one, hollow.
     """
 
     name: str
     x: Sequence[float | str]
     y: Sequence[float | str | None]
-    interval: Sequence[tuple[float, float] | None] = field(default_factory=list)  # of the numbers; none, or one each
+    # of the numbers; none, or one each
+    interval: Sequence[tuple[float, float] | None] = field(default_factory=list)
     shown: bool = True  # False: only by a click on the legend
 
     def __post_init__(self) -> None:
         if len(self.x) != len(self.y) or len(self.interval) not in (0, len(self.y)):
-            raise ValueError(f"{self.name!r} has {len(self.x)} x, {len(self.y)} y and {len(self.interval)} intervals")
+            raise ValueError(
+                f"{self.name!r} has {len(self.x)} x, {len(self.y)} y and "
+                f"{len(self.interval)} intervals"
+            )
 
 
 @dataclass(frozen=True, config=EXACT)
 class Plot:
-    """A figure: lines over x, or a mark (with its interval) or a bar to the right for each name on the y-axis."""
+    """A figure: lines over x, or a mark (with its interval) or a bar to the right for each name on
+    the y-axis.
+    """
 
     title: str  # also what a screen reader says
     kind: Literal["lines", "marks", "bars"]
@@ -121,7 +144,9 @@ class Plot:
         for series in self.series:
             values = series.y if self.kind == "lines" else series.x
             if any(isinstance(value, str) for value in values):
-                raise ValueError(f"{series.name!r} of {self.title!r} has texts where numbers are expected")
+                raise ValueError(
+                    f"{series.name!r} of {self.title!r} has texts where numbers are expected"
+                )
 
 
 @dataclass(frozen=True, config=EXACT)
@@ -129,12 +154,15 @@ class Report:
     """What was asked, how it was measured, and what came out."""
 
     title: str
-    note: str  # first paragraph: what it is about, for everybody; then, after an empty line, how it was measured
+    # first paragraph: what it is about, for everybody; then, after an empty line, how it was
+    # measured
+    note: str
     command: str  # as a person types it
     version: str  # of the program and the run that it is about
     tables: list[Table]
     plots: list[Plot] = field(default_factory=list)
-    headline: str = ""  # the figure that a person remembers, in a few words: "75.8 % right among the first 5"
+    # the figure that a person remembers, in a few words: "75.8 % right among the first 5"
+    headline: str = ""
 
     def save(self, file: Path) -> None:
         """Print the report, then write it to `file` and as Markdown beside it.
@@ -158,7 +186,9 @@ class Report:
         except FileNotFoundError:
             raise
         except (OSError, ValueError) as error:
-            raise UserError(f"{file} is not a report of this version ({one_line(error)}); create it again") from None
+            raise UserError(
+                f"{file} is not a report of this version ({one_line(error)}); create it again"
+            ) from None
 
     def to_markdown(self) -> str:
         """Title, note and tables; the plots draw the same numbers."""
@@ -175,12 +205,16 @@ def read_notes(file: Path) -> dict[str, str]:
 
 
 def version(run: Path | None = None) -> str:
-    """The version of the program (in a checkout its commit) and, of a run, the folders of its parts."""
+    """The version of the program (in a checkout its commit) and, of a run, the folders of its
+    parts.
+    """
     checkout, program = Path(__file__).parents[1], "unknown version"
     try:
         if (checkout / ".git").exists():
             asked = ["git", "rev-parse", "--short=8", "HEAD"]
-            program = subprocess.run(asked, cwd=checkout, capture_output=True, text=True, check=True).stdout.strip()
+            program = subprocess.run(
+                asked, cwd=checkout, capture_output=True, text=True, check=True
+            ).stdout.strip()
         else:
             program = metadata.version("genius-explorer")
     except (OSError, subprocess.CalledProcessError, metadata.PackageNotFoundError):
@@ -192,7 +226,9 @@ def version(run: Path | None = None) -> str:
 
 
 def shown(cell: Cell, column: Column) -> str:
-    """A cell as text: 0.256 in a column of percents is 25.6; with an interval, 25.6 [24.0, 27.1]."""
+    """A cell as text: 0.256 in a column of percents is 25.6; with an interval, 25.6 [24.0,
+    27.1].
+    """
     if cell is None:
         return UNKNOWN
     if isinstance(cell, str):
@@ -220,7 +256,9 @@ def _markdown_table(table: Table) -> str:
     ]
     alignment = ["left" if word else "right" for word in table.words()]
     frame = pd.DataFrame(cells, columns=[*map(escaped, table.headings())])
-    return frame.to_markdown(index=False, tablefmt="pipe", disable_numparse=True, colalign=alignment)
+    return frame.to_markdown(
+        index=False, tablefmt="pipe", disable_numparse=True, colalign=alignment
+    )
 
 
 def escaped(text: str) -> str:

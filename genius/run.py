@@ -1,11 +1,13 @@
 """A run on disk: parts, and the manifest that ties them together.
 
-README.md shows its files. A part is written to a temporary folder beside it, checksummed, then renamed.
-A part records the digests of the parts it was built from: an index or a decoder of another quantizer is refused.
+README.md shows its files. A part is written to a temporary folder beside it, checksummed, then
+renamed. A part records the digests of the parts it was built from: an index or a decoder of another
+quantizer is refused.
 
-Several processes may change a run at the same time: every change locks the run, reads the manifest again, changes its
-own entries, and replaces the file (`Run.changing`). The files of a replaced part are deleted unless somebody still
-holds a ReadLock on them; who lets go of them, or a later change of that part, deletes them then (`Run.sweep`).
+Several processes may change a run at the same time: every change locks the run, reads the manifest
+again, changes its own entries, and replaces the file (`Run.changing`). The files of a replaced part
+are deleted unless somebody still holds a ReadLock on them; who lets go of them, or a later change
+of that part, deletes them then (`Run.sweep`).
 """
 
 import hashlib
@@ -47,17 +49,23 @@ BUILT_FROM = {  # every part, and the parts that it is built from, at least
 EXTRAS = ("maps", "names", "reader")  # what a run may hold in addition
 RETIRED = "ranker"  # a part of older runs that nothing reads
 PARTS = tuple(part for part in BUILT_FROM if part not in EXTRAS)  # what a search needs
-TEMPORARY = re.compile(r"\.[\w-]+\.[0-9a-f]{32}")  # names of folders that `written_aside` and `remove_folder` make
-BESIDE = ("reports/*.json", "reports/*.md", "examples/*", "CREDITS.md")  # the parts, in the folder of a run
-MAX_HASHED = 256 * 2**20  # bytes; of larger files (embeddings of millions) loading checks the size alone
+# names of folders that `written_aside` and `remove_folder` make
+TEMPORARY = re.compile(r"\.[\w-]+\.[0-9a-f]{32}")
+# the parts, in the folder of a run
+BESIDE = ("reports/*.json", "reports/*.md", "examples/*", "CREDITS.md")
+# bytes; of larger files (embeddings of millions) loading checks the size alone
+MAX_HASHED = 256 * 2**20
 
 Checksum = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 PartName = Annotated[str, Field(pattern=f"^({'|'.join(BUILT_FROM)})$")]
-FileName = Annotated[str, Field(pattern=r"^[\w-][\w.-]*(/[\w-][\w.-]*)*$", max_length=200)]  # below its folder
+# below its folder
+FileName = Annotated[str, Field(pattern=r"^[\w-][\w.-]*(/[\w-][\w.-]*)*$", max_length=200)]
 
 
 def shipped_run(name: str) -> Path:
-    """Where a run that comes with the program lies: in an installed package inside it, in a checkout beside it."""
+    """Where a run that comes with the program lies: in an installed package inside it, in a
+    checkout beside it.
+    """
     installed = Path(__file__).parent / "assets"
     return (installed if installed.is_dir() else Path(__file__).parents[1] / "assets") / name
 
@@ -92,7 +100,9 @@ class PartEntry(BaseModel):
 
 
 class RecordedStage(BaseModel):
-    """Settings that a stage was trained with, as far as they are read by name; `training` writes more."""
+    """Settings that a stage was trained with, as far as they are read by name; `training` writes
+    more.
+    """
 
     model_config = LOOSE
     rows: list[str] = []
@@ -122,7 +132,9 @@ class RecordedMatch(BaseModel):
 
 
 class Manifest(BaseModel):
-    """The types of a manifest. It may hold other facts, too: those that are listed here are read by name."""
+    """The types of a manifest. It may hold other facts, too: those that are listed here are read by
+    name.
+    """
 
     model_config = LOOSE
     format: int
@@ -132,21 +144,27 @@ class Manifest(BaseModel):
     settings: RecordedSettings = RecordedSettings()
     stages: dict[str, dict[str, Any]] = {}
     sources: list[str] = []
-    erasing: list[str] = []  # ids of removed items that files beside the index may still hold; see index/erasing.py
+    # ids of removed items that files beside the index may still hold; see index/erasing.py
+    erasing: list[str] = []
     normalize_embeddings: bool = False
     match: RecordedMatch | None = None
 
     @field_validator("parts", mode="before")
     @classmethod
     def _without_retired(cls, parts: Any) -> Any:
-        return {name: entry for name, entry in parts.items() if name != RETIRED} if isinstance(parts, dict) else parts
+        return (
+            {name: entry for name, entry in parts.items() if name != RETIRED}
+            if isinstance(parts, dict)
+            else parts
+        )
 
 
 class Run:
     """The directory that training produces and the app serves.
 
-    `manifest` is what the file said when this object was made, and what this object changed since: a part that it
-    publishes names the digests of the parts that it really used, whatever other processes publish meanwhile.
+    `manifest` is what the file said when this object was made, and what this object changed since:
+    a part that it publishes names the digests of the parts that it really used, whatever other
+    processes publish meanwhile.
     """
 
     def __init__(self, path: Path | str):
@@ -160,30 +178,49 @@ class Run:
         with damage_explained(f"{file} is not a run manifest", "train the run again"):
             manifest = read_json(file, Manifest).model_dump(exclude_unset=True)
         if manifest["format"] != FORMAT:
-            raise UserError(f"{file} has format {manifest['format']}, this version reads {FORMAT}; train the run again")
+            raise UserError(
+                f"{file} has format {manifest['format']}, this version reads {FORMAT}; "
+                "train the run again"
+            )
         for name, part in manifest["parts"].items():
             digest = part["digest"]
             if digest != digest_of(part["files"]) or part["folder"] != f"{name}-{digest[:8]}":
-                raise UserError(f"{file} describes a part {name!r} that training does not write; train the run again")
+                raise UserError(
+                    f"{file} describes a part {name!r} that training does not write; "
+                    "train the run again"
+                )
         return manifest
 
     @property
     def settings(self) -> RecordedSettings:
-        """The settings that the run was trained with, as far as they are read by name; defaults where it has none."""
+        """The settings that the run was trained with, as far as they are read by name; defaults
+        where it has none.
+        """
         return RecordedSettings.model_validate(self.manifest.get("settings", {}), strict=False)
 
     def files(self) -> list[str]:
-        """What belongs to it besides the manifest: the files of its parts, its reports, examples and credits."""
-        parts = [f"{entry['folder']}/{name}" for entry in self.manifest["parts"].values() for name in entry["files"]]
+        """What belongs to it besides the manifest: the files of its parts, its reports, examples
+        and credits.
+        """
+        parts = [
+            f"{entry['folder']}/{name}"
+            for entry in self.manifest["parts"].values()
+            for name in entry["files"]
+        ]
         beside = (file for pattern in BESIDE for file in sorted(self.path.glob(pattern)))
         return parts + [file.relative_to(self.path).as_posix() for file in beside]
 
     def copy(self, folder: Path) -> None:
-        """Make `folder`, which must not exist, the same run; it takes no space where the disk has hard links.
+        """Make `folder`, which must not exist, the same run; it takes no space where the disk has
+        hard links.
 
         Raises UserError if another process changes the run, or if the disk is full.
         """
-        with write_lock(self.path), disk_errors_explained(folder.parent), written_aside(folder, folder=True) as aside:
+        with (
+            write_lock(self.path),
+            disk_errors_explained(folder.parent),
+            written_aside(folder, folder=True) as aside,
+        ):
             now = Run(self.path)
             for name in now.files():
                 link_or_copy((self.path / name).resolve(), aside / name)
@@ -214,7 +251,8 @@ class Run:
 
     @contextmanager
     def reading(self, part: str) -> Iterator[Path]:
-        """As `folder`; no other process deletes the folder from before the check until the end of the block.
+        """As `folder`; no other process deletes the folder from before the check until the end of
+        the block.
 
         Raises UserError if a file is missing, or is another than the manifest says.
         """
@@ -225,7 +263,9 @@ class Run:
             self._check_files(folder, entry["files"])
         except FileNotFoundError as error:
             missing = error.filename or folder
-            raise UserError(f"{missing} is missing; the run is incomplete, train it again") from None
+            raise UserError(
+                f"{missing} is missing; the run is incomplete, train it again"
+            ) from None
         except OSError as error:
             raise UserError(
                 f"{error.filename or folder} cannot be read ({error.strerror or one_line(error)})"
@@ -242,7 +282,8 @@ class Run:
         # hidden files, which some systems leave everywhere, do not count
         if unknown := {str(file) for file in below if not file.name.startswith(".")} - files.keys():
             raise UserError(
-                f"{folder / min(unknown)} is not a file that training wrote; delete it, or copy the run again"
+                f"{folder / min(unknown)} is not a file that training wrote; delete it, "
+                "or copy the run again"
             )
         for name, recorded in files.items():
             file = folder / name
@@ -262,40 +303,59 @@ class Run:
                 if part != "names":  # which need no collection
                     command += f" {self.manifest.get('collection', 'COLLECTION')}"
                 raise UserError(
-                    f"the {part} of {self.path} was built from another {needed}; build it again: {command} {self.path}"
+                    f"the {part} of {self.path} was built from another {needed}; build it "
+                    f"again: {command} {self.path}"
                 )
         if missing := BUILT_FROM[part] - built_from.keys():
             raise UserError(
-                f"{self.path / 'manifest.json'} does not say which {min(missing)} its {part} was built from; "
+                f"{self.path / 'manifest.json'} does not say which {min(missing)} its "
+                f"{part} was built from; "
                 "train the run again"
             )
 
     def _part(self, part: str) -> dict[str, Any]:
         parts = self.manifest["parts"]
         if not parts:  # as of a mistyped path
-            raise UserError(f"{self.path} is not a run; train one with: python -m training COLLECTION RUN")
+            raise UserError(
+                f"{self.path} is not a run; train one with: python -m training COLLECTION RUN"
+            )
         if part not in parts:
-            raise UserError(f"{self.path} holds no {part}; train it with: python -m training COLLECTION {self.path}")
+            raise UserError(
+                f"{self.path} holds no {part}; train it with: python -m training "
+                f"COLLECTION {self.path}"
+            )
         return parts[part]
 
-    def publish(self, part: str, write: Callable[[Path], None], built_from: tuple[str, ...] = ()) -> Path:
-        """Write a part to a temporary folder, checksum it, rename it, then point the manifest at it.
+    def publish(
+        self, part: str, write: Callable[[Path], None], built_from: tuple[str, ...] = ()
+    ) -> Path:
+        """Write a part to a temporary folder, checksum it, rename it, then point the manifest at
+        it.
 
-        write: fills an empty folder. built_from: the parts of this run it depends on, as this object read them.
-        A failure or a kill at any point leaves the run as it was. Raises UserError if the disk is full.
+        write: fills an empty folder. built_from: the parts of this run it depends on, as this
+        object read them. A failure or a kill at any point leaves the run as it was. Raises
+        UserError if the disk is full.
         """
         return self._install(part, write, {needed: self.digest(needed) for needed in built_from})
 
     def replace(
-        self, part: str, write: Callable[[Path], None], shared: Mapping[str, str] | None = None, **facts: Any
+        self,
+        part: str,
+        write: Callable[[Path], None],
+        shared: Mapping[str, str] | None = None,
+        **facts: Any,
     ) -> Path:
-        """Publish a changed version of a part, if neither it nor what it was built from has changed meanwhile.
+        """Publish a changed version of a part, if neither it nor what it was built from has changed
+        meanwhile.
 
-        write: fills an empty folder with the files that are new. shared: names that files of the present version have
-        in the new one -> their present names; they are linked, not copied. facts: set in the manifest in the same step.
-        Raises UserError if another process has published one of these parts since this object was made.
+        write: fills an empty folder with the files that are new. shared: names that files of the
+        present version have in the new one -> their present names; they are linked, not copied.
+        facts: set in the manifest in the same step. Raises UserError if another process has
+        published one of these parts since this object was made.
         """
-        return self._install(part, write, self._part(part)["built_from"], shared or {}, self._part(part), facts)
+        return self._install(
+            part, write, self._part(part)["built_from"], shared or {}, self._part(part), facts
+        )
 
     def _install(
         self,
@@ -306,15 +366,21 @@ class Run:
         present: dict[str, Any] | None = None,
         facts: Mapping[str, Any] = MappingProxyType({}),
     ) -> Path:
-        """present: the entry that the manifest must still have for this part; None: whatever it has is replaced."""
+        """present: the entry that the manifest must still have for this part; None: whatever it has
+        is replaced.
+        """
         assert part in PARTS + EXTRAS, part
         unfinished = ""  # the folder that is renamed, until the manifest names it
         try:
-            with disk_errors_explained(self.path), written_aside(self.path / part, folder=True) as aside:
+            with (
+                disk_errors_explained(self.path),
+                written_aside(self.path / part, folder=True) as aside,
+            ):
                 write(aside)
                 files = describe(aside)
                 for name in files:
-                    if (aside / name).stat().st_nlink == 1:  # safetensors makes files that only their owner can read
+                    # safetensors makes files that only their owner can read
+                    if (aside / name).stat().st_nlink == 1:
                         (aside / name).chmod(aside.stat().st_mode & 0o666)
                     fsync(aside / name)
                 for name, before in shared.items():
@@ -323,11 +389,17 @@ class Run:
                     files[name] = present["files"][before]
                 digest = digest_of(files)
                 folder = self.path / f"{part}-{digest[:8]}"
-                entry = {"folder": folder.name, "digest": digest, "files": files, "built_from": built_from}
+                entry = {
+                    "folder": folder.name,
+                    "digest": digest,
+                    "files": files,
+                    "built_from": built_from,
+                }
                 with self.changing() as manifest:
                     if present is not None:
                         self._check_unchanged(manifest["parts"], part, present)
-                    if not (folder.exists() and describe(folder) == files):  # else the same bytes were published before
+                    # else the same bytes were published before
+                    if not (folder.exists() and describe(folder) == files):
                         if folder.exists():  # but were damaged since
                             remove_folder(folder)
                         aside.rename(folder)
@@ -343,12 +415,17 @@ class Run:
         return folder
 
     def _check_unchanged(self, parts: dict[str, Any], part: str, present: dict[str, Any]) -> None:
-        """parts: of the manifest as it is now. Raises UserError if the part, or one it was built from, is another."""
+        """parts: of the manifest as it is now. Raises UserError if the part, or one it was built
+        from, is another.
+        """
         expected = {part: present["digest"]} | present["built_from"]
-        changed = [name for name, digest in expected.items() if parts.get(name, {}).get("digest") != digest]
+        changed = [
+            name for name, digest in expected.items() if parts.get(name, {}).get("digest") != digest
+        ]
         if changed:
             raise UserError(
-                f"another process has published a new {' and '.join(changed)} of {self.path} meanwhile; "
+                f"another process has published a new {' and '.join(changed)} of "
+                f"{self.path} meanwhile; "
                 "nothing was changed, try again"
             )
 
@@ -367,9 +444,11 @@ class Run:
 
     @contextmanager
     def changing(self) -> Iterator[dict[str, Any]]:
-        """The manifest as it is on disk, to be changed in the block; no other process changes it meanwhile.
+        """The manifest as it is on disk, to be changed in the block; no other process changes it
+        meanwhile.
 
-        The block must be short, and must not change the run in another way. If it raises, nothing is written.
+        The block must be short, and must not change the run in another way. If it raises, nothing
+        is written.
         """
         self.path.mkdir(parents=True, exist_ok=True)
         with disk_errors_explained(self.path), manifest_lock(self.path):
@@ -378,9 +457,13 @@ class Run:
             write_json(self.path / "manifest.json", manifest)
 
     def sweep(self, part: str) -> None:
-        """Delete the versions of a part that the manifest no longer names and no one reads; cheap if there are none."""
+        """Delete the versions of a part that the manifest no longer names and no one reads; cheap
+        if there are none.
+        """
         present = self._read()["parts"].get(part, {}).get("folder")
-        if is_run(self.path) and any(folder.name != present for folder in self.path.glob(f"{part}-*")):
+        if is_run(self.path) and any(
+            folder.name != present for folder in self.path.glob(f"{part}-*")
+        ):
             self._sweep(rf"{part}-[0-9a-f]{{8}}")
 
     def _sweep(self, unwanted: str) -> None:

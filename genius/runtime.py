@@ -1,8 +1,8 @@
 """The device to compute on, what it can do, and how a process keeps its memory.
 
-glibc returns large freed blocks to the system and requests them again at every step, page by page. Keeping them reduced
-a bf16 training step of ResNet-10-T (384 images of 80 px, two cores) from 1.24 to 0.91 s, and a search of one query
-(T5-small, 50 beams) from 45 to 31 ms.
+glibc returns large freed blocks to the system and requests them again at every step, page by page.
+Keeping them reduced a bf16 training step of ResNet-10-T (384 images of 80 px, two cores) from 1.24
+to 0.91 s, and a search of one query (T5-small, 50 beams) from 45 to 31 ms.
 """
 
 import ctypes
@@ -26,13 +26,16 @@ def usable_device(name: str | None) -> torch.device:
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError) as error:
         raise UserError(
-            f"device {name!r} cannot be used ({str(error).splitlines()[0]}); leave it out, or name cpu or cuda"
+            f"device {name!r} cannot be used ({str(error).splitlines()[0]}); leave it "
+            "out, or name cpu or cuda"
         ) from None
     return device
 
 
 def computes_bf16(device: torch.device | str) -> bool:
-    """Whether a device has instructions for bf16. Others emulate it, and take 15 to 50 times as long as for float32."""
+    """Whether a device has instructions for bf16. Others emulate it, and take 15 to 50 times as
+    long as for float32.
+    """
     if torch.device(device).type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     # torch has no public function that says this of a processor
@@ -41,10 +44,12 @@ def computes_bf16(device: torch.device | str) -> bool:
 
 @contextmanager
 def tf32_products() -> Iterator[None]:
-    """Within it, GPUs multiply float32 matrices in TF32, whose mantissa has 10 bits, as many as half precision.
+    """Within it, GPUs multiply float32 matrices in TF32, whose mantissa has 10 bits, as many as
+    half precision.
 
-    For the whole process. A ViT-L/14 encodes about four times as many images per second, and its vectors have a cosine
-    of 0.999999 to those in float32 (measured in training/LOG.md). CPUs compute as before.
+    For the whole process. A ViT-L/14 encodes about four times as many images per second, and its
+    vectors have a cosine of 0.999999 to those in float32 (measured in training/LOG.md). CPUs
+    compute as before.
     """
     products = torch.backends.cuda.matmul
     before, products.fp32_precision = products.fp32_precision, "tf32"
@@ -57,9 +62,10 @@ def tf32_products() -> Iterator[None]:
 def keep_freed_memory(shared: bool = False) -> None:
     """Make glibc's malloc keep freed memory; does nothing with another malloc.
 
-    It changes the whole process, which then never shrinks: for command lines, not for library functions.
-    shared: by all threads. Otherwise each keeps its own, and each thread of a server what its largest picture needed:
-    1.2 GB after six pictures of 24 megapixels at once, instead of 0.4 GB.
+    It changes the whole process, which then never shrinks: for command lines, not for library
+    functions. shared: by all threads. Otherwise each keeps its own, and each thread of a server
+    what its largest picture needed: 1.2 GB after six pictures of 24 megapixels at once, instead of
+    0.4 GB.
     """
     if sys.platform == "linux":
         libc = ctypes.CDLL(None)

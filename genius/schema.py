@@ -22,11 +22,13 @@ from genius.errors import quoted
 if TYPE_CHECKING:
     import pandas as pd
 
-PROVENANCE = ("credit", "licence", "origin")  # fields of an item's source: who made it, its license, where it is from
+# fields of an item's source: who made it, its license, where it is from
+PROVENANCE = ("credit", "licence", "origin")
 PICTURE = "picture"  # field of a caption's source: the path of the picture that it describes
 MODES = ("both", "generate", "scan")  # how candidates are found, see genius/search/candidates.py
-ORDERS = ("fused", "cosine", "score")  # of candidates: the inner product of fused features; the cosine of
-# embeddings, as published; or the scores by which they were found: those of the IDs or, of a scan, the distances
+# of candidates: the inner product of fused features; the cosine of embeddings, as published; or the
+# scores by which they were found: those of the IDs or, of a scan, the distances
+ORDERS = ("fused", "cosine", "score")
 
 
 class Modality(IntEnum):
@@ -48,12 +50,15 @@ class Modality(IntEnum):
             return MODALITY_OF[name]
         except KeyError:
             raise ValueError(
-                f"modality {quoted(name)} is unknown; expected one of {', '.join(map(repr, MODALITY_OF))}"
+                f"modality {quoted(name)} is unknown; expected one of "
+                f"{', '.join(map(repr, MODALITY_OF))}"
             ) from None
 
     @classmethod
     def of(cls, text: str, image: object | None) -> Self:
-        """The modality of an item with this text and this image; raises ValueError without either."""
+        """The modality of an item with this text and this image; raises ValueError without
+        either.
+        """
         if image is None and not text:
             raise ValueError("an item needs a text, an image, or both")
         if image is None:
@@ -71,7 +76,8 @@ READINGS = {  # what a request can ask for, and the modality of such results
     "paraphrase": Modality.TEXT,  # the same in other words
     "page": Modality.PAIR,  # picture and text
 }
-READINGS_OF_PICTURES = ("entry", "caption", "similar", "change", "answer", "page")  # of requests with a picture
+# of requests with a picture
+READINGS_OF_PICTURES = ("entry", "caption", "similar", "change", "answer", "page")
 READINGS_OF_WORDS = ("photo", "entry", "paraphrase", "page")  # of requests without
 UNREAD = "none"  # in place of a reading: the words are content as they stand
 MBEIR_NAMES = {Modality.IMAGE: "image", Modality.TEXT: "text", Modality.PAIR: "image,text"}
@@ -104,8 +110,14 @@ class LabeledQuery:
 
 
 def source_fields(source: str) -> dict[str, Any]:
-    """The fields of a source without PICTURE and those of PROVENANCE; empty unless it is a JSON object."""
-    return {name: value for name, value in _json_object(source).items() if name not in (PICTURE, *PROVENANCE)}
+    """The fields of a source without PICTURE and those of PROVENANCE; empty unless it is a JSON
+    object.
+    """
+    return {
+        name: value
+        for name, value in _json_object(source).items()
+        if name not in (PICTURE, *PROVENANCE)
+    }
 
 
 def described_picture(source: str) -> str:
@@ -117,7 +129,11 @@ def described_picture(source: str) -> str:
 def provenance_of(source: str) -> dict[str, str]:
     """The fields of PROVENANCE that a source has."""
     fields = _json_object(source)
-    return {name: fields[name] for name in PROVENANCE if isinstance(fields.get(name), str) and fields[name]}
+    return {
+        name: fields[name]
+        for name in PROVENANCE
+        if isinstance(fields.get(name), str) and fields[name]
+    }
 
 
 def _json_object(text: str) -> dict[str, Any]:
@@ -134,7 +150,8 @@ def _json_object(text: str) -> dict[str, Any]:
 class Query:
     """A text, an image or both to search by.
 
-    What is wanted follows from the instruction or, without one, from the text, which a run with a reader reads.
+    What is wanted follows from the instruction or, without one, from the text, which a run with a
+    reader reads.
     """
 
     text: str = ""
@@ -148,7 +165,8 @@ class Reading:
     """How the words of a request were read."""
 
     name: str  # one of READINGS: what is searched for
-    probabilities: dict[str, float]  # of all READINGS that a request with, or without, a picture can have; sum 1
+    # of all READINGS that a request with, or without, a picture can have; sum 1
+    probabilities: dict[str, float]
     content: str  # the words that say what is sought
     left_out: str = ""  # the words for what results should not show
     chosen: bool = False  # by the visitor
@@ -161,7 +179,11 @@ class Reading:
     @property
     def understood(self) -> str:
         """The most probable reading, also where the collection has no such results."""
-        return self.name if self.chosen else max(self.probabilities, key=lambda name: self.probabilities[name])
+        return (
+            self.name
+            if self.chosen
+            else max(self.probabilities, key=lambda name: self.probabilities[name])
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +193,11 @@ class SearchOptions:
     beams: int = 50
     k: int = 10  # hits returned
     mode: str = "both"  # one of MODES
-    order: str | None = None  # of the hits, one of ORDERS; None: fused where the index has such features, else cosine
+    # of the hits, one of ORDERS; None: fused where the index has such features, else cosine
+    order: str | None = None
     modality: Modality | None = None  # of the candidates; None: any
-    decoder_weight: float | None = None  # 1 decoder alone, 0 geometry alone, None: as the run was tuned
+    # 1 decoder alone, 0 geometry alone, None: as the run was tuned
+    decoder_weight: float | None = None
     trace: bool = False  # record every level of the beam search
     prefix: tuple[int, ...] = ()  # codes that every ID begins with
     added: bool = False  # only items that were added since training
@@ -184,10 +208,13 @@ class GeneratedID:
     """An ID at the end of a beam search or, where that stopped early, a prefix of a few IDs."""
 
     codes: tuple[int, ...]
-    score: float  # that ranked it: the log-probability over the whole vocabulary, which the decoder weight blends with
-    # the geometry of the codes
-    log_prob: float  # sum over the decoded codes, each normalized over the codes of its level; see `score`
-    depth: int  # number of decoded codes; those after them are the only continuation in the trie, or left out
+    # that ranked it: the log-probability over the whole vocabulary, which the decoder weight blends
+    # with the geometry of the codes
+    score: float
+    # sum over the decoded codes, each normalized over the codes of its level; see `score`
+    log_prob: float
+    # number of decoded codes; those after them are the only continuation in the trie, or left out
+    depth: int
     bucket: int  # items with this ID or prefix
 
 
@@ -199,11 +226,15 @@ class Hit:
     item: Item
     codes: tuple[int, ...]
     rank: int  # 1 is best
-    generated_rank: int  # before re-ranking: 1 has the best generated ID; those that only the scan found are last
+    # before re-ranking: 1 has the best generated ID; those that only the scan found are last
+    generated_rank: int
     cosine: float  # between the embeddings of query and item
-    log_probs: tuple[float, ...]  # of each of its codes after those before, normalized over the codes of the level
-    fused: float | None = None  # between the fused features of query and item; None: the index has none
-    versions: tuple[Item, ...] = ()  # other items that show the same photograph, see search/versions.py
+    # of each of its codes after those before, normalized over the codes of the level
+    log_probs: tuple[float, ...]
+    # between the fused features of query and item; None: the index has none
+    fused: float | None = None
+    # other items that show the same photograph, see search/versions.py
+    versions: tuple[Item, ...] = ()
 
     @property
     def log_prob(self) -> float:
@@ -213,16 +244,20 @@ class Hit:
 
 @dataclass(frozen=True)
 class LevelTrace:
-    """One level of the beam search for one query: the c best prefixes of this level, grown from w beams."""
+    """One level of the beam search for one query: the c best prefixes of this level, grown from w
+    beams.
+    """
 
     parent: np.ndarray  # (c,) beam of the level before
     code: np.ndarray  # (c,)
-    step_log_prob: np.ndarray  # (c,) of this code given its prefix, normalized over the codes of the level
+    # (c,) of this code given its prefix, normalized over the codes of the level
+    step_log_prob: np.ndarray
     score: np.ndarray  # (c,) sum that prefixes are ranked by
     kept: np.ndarray  # (c,) bool: became a beam; these come first, in beam order
     items: np.ndarray  # (c,) items below the prefix
-    log_valid: np.ndarray  # (w,) log-probability of the level's codes that continue an ID, by parent beam: the
-    # probability itself may be too small for float32
+    # (w,) log-probability of the level's codes that continue an ID, by parent beam: the probability
+    # itself may be too small for float32
+    log_valid: np.ndarray
 
     @property
     def masked(self) -> np.ndarray:
@@ -239,19 +274,24 @@ class SearchResult:
     embedding: np.ndarray  # (d,) of the query, for dense search and re-ranking
     z: np.ndarray  # (d,) fused features of the query, the decoder's input
     query_codes: tuple[int, ...]  # z, quantized
-    first_code_probabilities: np.ndarray  # (k,) of the k first codes, sum 1 before any restriction; see modality_code
+    # (k,) of the k first codes, sum 1 before any restriction; see modality_code
+    first_code_probabilities: np.ndarray
     candidates: int  # items that were re-ranked
-    modality_code: str = "forced"  # forced: the first code is the item's Modality; emergent: a learned cluster
+    # forced: the first code is the item's Modality; emergent: a learned cluster
+    modality_code: str = "forced"
     mode: str = "both"  # one of MODES
     order: str = "cosine"  # of the hits, one of ORDERS
     decoded: int = 0  # beams scored, over all levels
-    image_length: float = 0.0  # of the query's image feature, which is not normalized; 0: no image, or not known
+    # of the query's image feature, which is not normalized; 0: no image, or not known
+    image_length: float = 0.0
     missing: str = ""  # "2 of 3 parts answered", of a cluster; empty: everything was searched
     match: str = ""  # good, fair or weak; empty: not known, see search/match.py
     reading: Reading | None = None  # of the query's words; None: they were not read
     milliseconds: dict[str, float] = field(default_factory=dict)  # by stage
-    trace: list[LevelTrace] | None = None  # the levels of the beam search; none of a scan; None: it was not asked for
-    thumbnail: Callable[[int], bytes | None] = lambda row: None  # WebP of the item at a row of the index
+    # the levels of the beam search; none of a scan; None: it was not asked for
+    trace: list[LevelTrace] | None = None
+    # WebP of the item at a row of the index
+    thumbnail: Callable[[int], bytes | None] = lambda row: None
 
     def frame(self) -> pd.DataFrame:
         """A row for each hit."""
@@ -259,7 +299,15 @@ class SearchResult:
 
         columns = ["rank", "id", "kind", "text", "codes", "cosine", "log_prob"]
         rows = [
-            (hit.rank, hit.item.id, hit.item.modality.name.lower(), hit.item.text, hit.codes, hit.cosine, hit.log_prob)
+            (
+                hit.rank,
+                hit.item.id,
+                hit.item.modality.name.lower(),
+                hit.item.text,
+                hit.codes,
+                hit.cosine,
+                hit.log_prob,
+            )
             for hit in self.hits
         ]
         return pd.DataFrame(rows, columns=columns)
@@ -269,9 +317,17 @@ class SearchResult:
         rows = []
         for hit in self.hits:
             picture = b64encode(self.thumbnail(hit.row) or b"").decode()
-            image = f'<img alt="" height="96" src="data:image/webp;base64,{picture}">' if picture else ""
+            image = (
+                f'<img alt="" height="96" src="data:image/webp;base64,{picture}">'
+                if picture
+                else ""
+            )
             codes = " · ".join(map(str, hit.codes))
             cells = (f"{hit.rank}", hit.item.id, hit.item.text[:300], codes, f"{hit.cosine:.2f}")
-            rows.append(f"<tr><td>{image}</td>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>")
-        heads = "".join(f"<th>{name}</th>" for name in ("picture", "rank", "id", "text", "codes", "cosine"))
+            rows.append(
+                f"<tr><td>{image}</td>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+            )
+        heads = "".join(
+            f"<th>{name}</th>" for name in ("picture", "rank", "id", "text", "codes", "cosine")
+        )
         return f"<table><tr>{heads}</tr>{''.join(rows)}</table>"

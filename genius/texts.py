@@ -19,7 +19,9 @@ def normalize_text(text: str) -> str:
 
 
 def shorten_text(text: str) -> str:
-    """Cut a text, and its words, far behind the last token that an encoder reads; others stay as they are."""
+    """Cut a text, and its words, far behind the last token that an encoder reads; others stay as
+    they are.
+    """
     if len(text) <= MAX_WORD:
         return text
     words = text.split()
@@ -29,7 +31,8 @@ def shorten_text(text: str) -> str:
 
 
 def query_text(instruction: str, text: str) -> str:
-    """The text of a query for the encoder: the instruction as a sentence of its own, then the query's own text.
+    """The text of a query for the encoder: the instruction as a sentence of its own, then the
+    query's own text.
 
     As in the published code: "find it" and "a red car" become "Find it. a red car."
     """

@@ -13,20 +13,24 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # before torch starts: several processe
 
 # Each process has its own, within that of the process that started it, whose environment it has:
 # a server that ends deletes its files, and equal ones of other servers
-os.environ["GRADIO_TEMP_DIR"] = tempfile.mkdtemp(prefix="uploads-", dir=os.environ.get("GRADIO_TEMP_DIR"))
+os.environ["GRADIO_TEMP_DIR"] = tempfile.mkdtemp(
+    prefix="uploads-", dir=os.environ.get("GRADIO_TEMP_DIR")
+)
 atexit.register(shutil.rmtree, os.environ["GRADIO_TEMP_DIR"], ignore_errors=True)
 
 HERE = Path(__file__).parent
 SLOW = 3_600  # seconds that a test marked slow may take; others: `timeout` in pyproject.toml
 MOST = 4  # processes; each needs two gigabytes
-LONG = ("test_readme.py", "test_package.py", "test_hub.py", "test_export.py")  # files, and then folders
+# files, and then folders
+LONG = ("test_readme.py", "test_package.py", "test_hub.py", "test_export.py")
 LONG += ("training", "ui", "evaluation", "hostile", "index", "search")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 BROWSER_FLAGS = [
     "--no-sandbox",
     "--use-gl=swiftshader",  # WebGL, for large plots
     "--enable-unsafe-swiftshader",
-    "--use-fake-device-for-media-stream",  # a camera that shows a test picture, where a page is allowed to see it
+    # a camera that shows a test picture, where a page is allowed to see it
+    "--use-fake-device-for-media-stream",
 ]
 
 
@@ -69,10 +73,14 @@ def context(profile):
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     with api.sync_playwright() as playwright:
         programs = [*map(shutil.which, BROWSERS), playwright.chromium.executable_path]
-        program = next((program for program in programs if program and Path(program).exists()), None)
+        program = next(
+            (program for program in programs if program and Path(program).exists()), None
+        )
         if program is None:
             pytest.skip("no Chromium on this machine; install it to run the browser tests")
-        opened = playwright.chromium.launch_persistent_context(profile, executable_path=program, args=BROWSER_FLAGS)
+        opened = playwright.chromium.launch_persistent_context(
+            profile, executable_path=program, args=BROWSER_FLAGS
+        )
         yield opened
         opened.close()
 

@@ -2,9 +2,10 @@
 
     python -m tests.mutation [MODULE ...] [--sample N] [--seed S]
 
-MODULE is a module or package such as genius.trie or training.settings; each one gives its own sample. A mutated
-module is tested by the folder of tests that mirrors its package, its own test file first. Nothing is written: every
-mutant runs in a forked process that imports the mutated module in place of the real one.
+MODULE is a module or package such as genius.trie or training.settings; each one gives its own
+sample. A mutated module is tested by the folder of tests that mirrors its package, its own test
+file first. Nothing is written: every mutant runs in a forked process that imports the mutated
+module in place of the real one.
 """
 
 import argparse
@@ -25,11 +26,30 @@ import pytest
 ROOT = Path(__file__).parents[1]
 ALSO = {"training.settings": "tests/training/test_presets.py"}  # tests that mirror no module
 DEFAULT = ("genius.trie", "genius.search", "genius.models", "training.settings")
-PRELOADED = ("torch", "transformers", "open_clip", "faiss", "sklearn.covariance", "safetensors.torch")
-PAIRS = ["Lt LtE", "Gt GtE", "Eq NotEq", "Is IsNot", "In NotIn", "Add Sub", "Mult Div", "LShift RShift", "And Or"]
+PRELOADED = (
+    "torch",
+    "transformers",
+    "open_clip",
+    "faiss",
+    "sklearn.covariance",
+    "safetensors.torch",
+)
+PAIRS = [
+    "Lt LtE",
+    "Gt GtE",
+    "Eq NotEq",
+    "Is IsNot",
+    "In NotIn",
+    "Add Sub",
+    "Mult Div",
+    "LShift RShift",
+    "And Or",
+]
 PAIRS += ["BitAnd BitOr"]
 NAMES = dict(pair.split() for pair in PAIRS)
-NAMES |= {other: name for name, other in NAMES.items()} | dict.fromkeys(("FloorDiv", "Mod", "Pow"), "Mult")
+NAMES |= {other: name for name, other in NAMES.items()} | dict.fromkeys(
+    ("FloorDiv", "Mod", "Pow"), "Mult"
+)
 NAMES["BitXor"] = "BitAnd"
 SWAPS = {getattr(ast, name): getattr(ast, other) for name, other in NAMES.items()}
 
@@ -52,7 +72,11 @@ class Mutator(ast.NodeTransformer):
             if self.sites - 1 == self.site:
                 self.change = f"{node.lineno}: {_short(node)}  ->  {_short(mutated)}"
                 return ast.copy_location(mutated, node)
-        annotations = {name: getattr(node, name, None) for name in ("annotation", "returns") if hasattr(node, name)}
+        annotations = {
+            name: getattr(node, name, None)
+            for name in ("annotation", "returns")
+            if hasattr(node, name)
+        }
         for name in annotations:
             setattr(node, name, None)  # not visited
         super().generic_visit(node)
@@ -102,7 +126,11 @@ class Mutant:
 def modules_in(name: str) -> Iterator[tuple[str, Path]]:
     """(module, file) of a module, or of all modules of a package."""
     path = ROOT.joinpath(*name.split("."))
-    for file in [path.with_suffix(".py")] if path.with_suffix(".py").exists() else sorted(path.rglob("*.py")):
+    for file in (
+        [path.with_suffix(".py")]
+        if path.with_suffix(".py").exists()
+        else sorted(path.rglob("*.py"))
+    ):
         if file.name not in ("__init__.py", "__main__.py"):
             yield ".".join(file.relative_to(ROOT).with_suffix("").parts), file
 
@@ -120,11 +148,17 @@ def mutants_of(name: str) -> list[Mutant]:
 
 
 def mirror_tests(module: str, file: Path) -> list[str]:
-    """The test file of a module, then those of its package; without these for modules of genius or training itself."""
+    """The test file of a module, then those of its package; without these for modules of genius or
+    training itself.
+    """
     folder = ROOT / "tests" / Path(*module.removeprefix("genius.").split(".")[:-1])
     own = sorted(folder.glob(f"test_{file.stem}*.py"))
     own += [ROOT / ALSO[module]] if module in ALSO else []
-    others = [] if folder.name in ("tests", "training") else sorted(set(folder.glob("test_*.py")) - set(own))
+    others = (
+        []
+        if folder.name in ("tests", "training")
+        else sorted(set(folder.glob("test_*.py")) - set(own))
+    )
     return [str(test.relative_to(ROOT)) for test in own + others]
 
 
@@ -146,11 +180,15 @@ class _Finder:
     def find_spec(self, name: str, path=None, target=None) -> ModuleSpec | None:
         if name != self.mutant.module:
             return None
-        return importlib.util.spec_from_file_location(name, self.mutant.file, loader=_MutatedLoader(self.mutant))
+        return importlib.util.spec_from_file_location(
+            name, self.mutant.file, loader=_MutatedLoader(self.mutant)
+        )
 
 
 def passes(tests: list[str], mutant: Mutant | None, timeout: float) -> bool:
-    """Whether the tests pass in a forked process, in time, with the module mutated; prints only without a mutant."""
+    """Whether the tests pass in a forked process, in time, with the module mutated; prints only
+    without a mutant.
+    """
     child = os.fork()
     if child == 0:
         os.setsid()
@@ -173,9 +211,22 @@ def passes(tests: list[str], mutant: Mutant | None, timeout: float) -> bool:
 
 def main() -> None:
     """Mutate each module or package that is named, and print the survivors."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("modules", nargs="*", default=DEFAULT, metavar="MODULE", help=f"default: {' '.join(DEFAULT)}")
-    parser.add_argument("--sample", type=int, default=12, help="mutants per MODULE, 0 for all (default: %(default)s)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "modules",
+        nargs="*",
+        default=DEFAULT,
+        metavar="MODULE",
+        help=f"default: {' '.join(DEFAULT)}",
+    )
+    parser.add_argument(
+        "--sample",
+        type=int,
+        default=12,
+        help="mutants per MODULE, 0 for all (default: %(default)s)",
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the sample (default: %(default)s)")
     given = parser.parse_args()
     os.chdir(ROOT)
@@ -193,13 +244,17 @@ def main() -> None:
             if (key := frozenset(tests)) not in limits:
                 begun = time.monotonic()
                 if not passes(tests, None, timeout=600):
-                    raise SystemExit(f"the tests of {mutant.module} fail without a mutation: pytest {' '.join(tests)}")
+                    raise SystemExit(
+                        f"the tests of {mutant.module} fail without a mutation: pytest "
+                        f"{' '.join(tests)}"
+                    )
                 limits[key] = 30 + 3 * (time.monotonic() - begun)
             survives = passes(tests, mutant, limits[key])
             print("SURVIVED" if survives else "killed  ", mutant.tree()[1], flush=True)
             survivors += [mutant] * survives
         print(
-            f"{name}: {len(mutants) - len(survivors)} of {len(mutants)} mutants killed, drawn from {total} with seed "
+            f"{name}: {len(mutants) - len(survivors)} of {len(mutants)} mutants killed, "
+            f"drawn from {total} with seed "
             f"{given.seed}, in {time.monotonic() - started:.0f} s",
             flush=True,
         )

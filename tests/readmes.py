@@ -9,11 +9,27 @@ ROOT = Path(__file__).resolve().parent.parent
 FRONT = ROOT / "README.md"
 READMES = [
     FRONT,
-    *sorted(file for part in ("genius", "training", "tests") for file in (ROOT / part).rglob("README.md")),
+    *sorted(
+        file
+        for part in ("genius", "training", "tests")
+        for file in (ROOT / part).rglob("README.md")
+    ),
 ]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 COMMENT = re.compile(r"(?:^|\s\s)#.*")
-PROGRAMS = ("accelerate", "cp", "curl", "docker", "genius", "hf", "pip", "pytest", "python", "ruff", "torchrun")
+PROGRAMS = (
+    "accelerate",
+    "cp",
+    "curl",
+    "docker",
+    "genius",
+    "hf",
+    "pip",
+    "pytest",
+    "python",
+    "ruff",
+    "torchrun",
+)
 
 
 class Block(NamedTuple):
@@ -29,7 +45,10 @@ def name(file: Path) -> str:
 
 
 def blocks(readme: Path, language: str | None = None) -> list[Block]:
-    every = [Block(readme, *match.groups()) for match in FENCE.finditer(readme.read_text(encoding="utf-8"))]
+    every = [
+        Block(readme, *match.groups())
+        for match in FENCE.finditer(readme.read_text(encoding="utf-8"))
+    ]
     return [block for block in every if language in (None, block.language)]
 
 
@@ -39,8 +58,12 @@ def prose(readme: Path) -> str:
 
 
 def commands(readme: Path) -> list[str]:
-    """The commands of all shell blocks in order, without comments; a continued line is one command."""
-    lines = "\n".join(block.text for block in blocks(readme, "bash")).replace("\\\n", " ").splitlines()
+    """The commands of all shell blocks in order, without comments; a continued line is one
+    command.
+    """
+    lines = (
+        "\n".join(block.text for block in blocks(readme, "bash")).replace("\\\n", " ").splitlines()
+    )
     stripped = (" ".join(COMMENT.sub("", line).split()) for line in lines)
     return [line for line in stripped if line]
 
@@ -48,7 +71,9 @@ def commands(readme: Path) -> list[str]:
 def inline_commands(readme: Path) -> list[str]:
     """Commands in the prose, between backticks."""
     spans = (" ".join(span.split()) for span in re.findall(r"`([^`]+)`", prose(readme)))
-    return [span for span in spans if span.split()[:1] and span.split()[0] in PROGRAMS and " " in span]
+    return [
+        span for span in spans if span.split()[:1] and span.split()[0] in PROGRAMS and " " in span
+    ]
 
 
 def module_of(command: str) -> tuple[str, list[str]] | None:

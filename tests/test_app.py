@@ -43,7 +43,9 @@ def test_the_default_runs_are_the_shipped_ones_that_exist(tmp_path, monkeypatch)
 
 def test_two_runs_of_one_name_and_missing_ones_are_refused(tmp_path):
     one, other = make_run(tmp_path / "a/photos"), make_run(tmp_path / "b/photos")
-    with pytest.raises(UserError, match="would both be served as /run/photos/; rename one of the folders"):
+    with pytest.raises(
+        UserError, match="would both be served as /run/photos/; rename one of the folders"
+    ):
         app.runs_to_serve([one, other])
     (tmp_path / "c").mkdir()
     (tmp_path / "c/pictures").symlink_to(other)
@@ -80,7 +82,8 @@ def test_it_serves_the_runs_it_was_given_and_loads_each_when_asked(tmp_path, cal
 
     one, two = make_run(tmp_path / "one"), make_run(tmp_path / "two")
     app.main(
-        f"--run {one} --run {two} --host 0.0.0.0 --port 8000 --root-path /genius --auth ada:one --device cpu "
+        f"--run {one} --run {two} --host 0.0.0.0 --port 8000 --root-path /genius --auth "
+        "ada:one --device cpu "
         "--editable --allowed-host Genius.example.org --embed-in https://example.org".split()
     )
 
@@ -89,7 +92,9 @@ def test_it_serves_the_runs_it_was_given_and_loads_each_when_asked(tmp_path, cal
         port=8000,
         root_path="/genius",
         logins=[("ada", "one")],
-        policy=Policy(editable=True, hosts=("0.0.0.0", "genius.example.org"), origins=("https://example.org",)),
+        policy=Policy(
+            editable=True, hosts=("0.0.0.0", "genius.example.org"), origins=("https://example.org",)
+        ),
     )
     (runs, served_with), wait = calls
     assert (served_with, wait) == (hosting, "wait")
@@ -118,7 +123,9 @@ def test_a_page_that_is_served_to_oneself_changes_a_working_copy(
     shown = []
 
     def serve(runs, hosting):
-        return SimpleNamespace(address="http://address", wait=lambda: shown.append((runs[0].load(), hosting)))
+        return SimpleNamespace(
+            address="http://address", wait=lambda: shown.append((runs[0].load(), hosting))
+        )
 
     monkeypatch.setattr("genius.ui.serving.serve", serve)
     app.main(["--run", str(make_run(tmp_path / "one")), *arguments.split()])
@@ -149,7 +156,11 @@ def test_a_dangerous_or_impossible_command_line_is_refused_before_anything_is_lo
 
 
 def test_a_host_that_sets_gradios_variables_needs_no_arguments(monkeypatch):
-    for name, value in (("SERVER_NAME", "0.0.0.0"), ("SERVER_PORT", "7000"), ("ROOT_PATH", "/space")):
+    for name, value in (
+        ("SERVER_NAME", "0.0.0.0"),
+        ("SERVER_PORT", "7000"),
+        ("ROOT_PATH", "/space"),
+    ):
         monkeypatch.setenv(f"GRADIO_{name}", value)
     options = app.arguments([])
     assert (options.host, options.port, options.root_path) == ("0.0.0.0", 7000, "/space")
@@ -164,7 +175,11 @@ def test_the_readme_configures_a_space_that_runs_this_app():
         for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
         if "gradio" in line
     ]
-    assert Requirement(gradio).specifier.contains(fields["sdk_version"]) and fields["colorFrom"] and fields["colorTo"]
+    assert (
+        Requirement(gradio).specifier.contains(fields["sdk_version"])
+        and fields["colorFrom"]
+        and fields["colorTo"]
+    )
 
 
 def test_help_and_a_missing_run_need_no_model_library():

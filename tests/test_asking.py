@@ -38,7 +38,9 @@ def test_words_are_read_as_they_are_meant(requests, words, pictured, name, conte
     assert content is None or found.reading.content == content
 
 
-@pytest.mark.parametrize("words", ["大象", "?!…", "x" * 10_000, "word " * 2_000, "🐘", "-", "[<>]{}"])
+@pytest.mark.parametrize(
+    "words", ["大象", "?!…", "x" * 10_000, "word " * 2_000, "🐘", "-", "[<>]{}"]
+)
 def test_no_words_break_it(requests, words):
     for picture in (None, PICTURE):
         (found,) = requests.understand([Query(words, picture)], tuple(Modality))

@@ -34,7 +34,11 @@ def test_text_picture_and_instructions_are_read(tmp_path):
             },
         )
     )
-    assert (one.title, one.modality, one.queries) == ("A", Modality.TEXT, [Query("a mug", None, "Find one.")])
+    assert (one.title, one.modality, one.queries) == (
+        "A",
+        Modality.TEXT,
+        [Query("a mug", None, "Find one.")],
+    )
     assert two.modality == Modality.IMAGE and two.picture.size == (8, 8)
     assert two.instructions == (
         TargetedInstruction("Find one.", Modality.IMAGE),
@@ -52,14 +56,32 @@ def test_text_picture_and_instructions_are_read(tmp_path):
         ({"title": "", "text": "a", "asked": [FIND]}, "0.title: String should have at least 1"),
         ({"title": "A", "text": "a"}, "0.asked: Field required"),
         ({"title": "A", "text": "a", "asked": []}, "0.asked: Tuple should have at least 1 item"),
-        ({"title": "A", "text": "a", "asked": [FIND] * 4}, "0.asked: Tuple should have at most 3 items"),
-        ({"title": "A", "text": "a", "asked": ["Find one."]}, "0.asked.0: Input should be an object"),
-        ({"title": "A", "text": "a", "asked": [{"instruction": "Find one.", "target": "photo"}]}, "'photo' is unknown"),
-        ({"title": "A", "text": "a", "asked": [{"instruction": "Find one.", "target": []}]}, "is unknown"),
-        ({"title": "A", "text": "x" * 301, "asked": [FIND]}, "0.text: String should have at most 300"),
+        (
+            {"title": "A", "text": "a", "asked": [FIND] * 4},
+            "0.asked: Tuple should have at most 3 items",
+        ),
+        (
+            {"title": "A", "text": "a", "asked": ["Find one."]},
+            "0.asked.0: Input should be an object",
+        ),
+        (
+            {"title": "A", "text": "a", "asked": [{"instruction": "Find one.", "target": "photo"}]},
+            "'photo' is unknown",
+        ),
+        (
+            {"title": "A", "text": "a", "asked": [{"instruction": "Find one.", "target": []}]},
+            "is unknown",
+        ),
+        (
+            {"title": "A", "text": "x" * 301, "asked": [FIND]},
+            "0.text: String should have at most 300",
+        ),
         ({"title": "A", "text": 5, "asked": [FIND]}, "0.text: Input should be a valid string"),
         ({"title": "A", "picture": "../1.webp", "asked": [FIND]}, "0.picture: String should match"),
-        ({"title": "A", "picture": "/etc/hostname", "asked": [FIND]}, "0.picture: String should match"),
+        (
+            {"title": "A", "picture": "/etc/hostname", "asked": [FIND]},
+            "0.picture: String should match",
+        ),
     ],
 )
 def test_what_cannot_be_shown_gets_one_sentence_that_names_the_file(tmp_path, record, reason):
@@ -68,7 +90,9 @@ def test_what_cannot_be_shown_gets_one_sentence_that_names_the_file(tmp_path, re
     assert "examples.json cannot be shown" in str(caught.value) and "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name, content", [("2.webp", "no picture"), ("..", None), ("3.webp", None)])
+@pytest.mark.parametrize(
+    "name, content", [("2.webp", "no picture"), ("..", None), ("3.webp", None)]
+)
 def test_a_picture_that_is_none_is_named(tmp_path, name, content):
     written(tmp_path, {"title": "A", "picture": name, "asked": [FIND]})
     if content:

@@ -21,7 +21,9 @@ SCRIPT = "</script><img src=x onerror=alert(1)> “two\nlines”"
 
 @pytest.fixture(scope="module")
 def run(tiny_run, tmp_path_factory) -> Run:
-    """The tiny run with a map, names of codes, and an item that was added later: it has no place, and is a script."""
+    """The tiny run with a map, names of codes, and an item that was added later: it has no place,
+    and is a script.
+    """
     path = shutil.copytree(tiny_run.path, tmp_path_factory.mktemp("export") / "run")
     models = update.Models.load(path, "cpu")
     update.add(path, lambda dataset: uploaded_items([(SCRIPT, None)], dataset), models)
@@ -31,13 +33,18 @@ def run(tiny_run, tmp_path_factory) -> Run:
     regions = (Region(0, None, ("dots",), 40, 30, ""),)
     maps = Maps((View(0, 40),), places[None], keys, regions, np.zeros(40, int), {})
     run.publish("maps", maps.save, ("fusion", "quantizer"))
-    names = {codes[:2]: CodeName((SCRIPT,), 1, 1, ()) for codes in map(tuple, index.codes(range(41)).tolist())}
+    names = {
+        codes[:2]: CodeName((SCRIPT,), 1, 1, ())
+        for codes in map(tuple, index.codes(range(41)).tolist())
+    }
     run.publish("names", partial(save_names, names), ("encoder", "fusion", "quantizer"))
     return run
 
 
 @pytest.mark.parametrize("pictures", [False, True])
-def test_a_table_holds_what_the_index_does_and_pandas_opens_it(run, tmp_path, monkeypatch, pictures):
+def test_a_table_holds_what_the_index_does_and_pandas_opens_it(
+    run, tmp_path, monkeypatch, pictures
+):
     monkeypatch.setattr(export, "ROWS", 16)  # several row groups
     export.main([str(run.path), str(tmp_path / "out.parquet"), *["--pictures"] * pictures])
     frame, index = pd.read_parquet(tmp_path / "out.parquet"), load_index(run)
@@ -50,7 +57,9 @@ def test_a_table_holds_what_the_index_does_and_pandas_opens_it(run, tmp_path, mo
     assert frame["code_names"].map(list).tolist() == [[SCRIPT]] * index.n
     assert frame["x"].isna().tolist() == [False] * 40 + [True] and frame["x"][39] == 1
     if pictures:
-        assert [picture and picture["bytes"] for picture in frame["picture"]] == [*map(index.thumbnail, range(index.n))]
+        assert [picture and picture["bytes"] for picture in frame["picture"]] == [
+            *map(index.thumbnail, range(index.n))
+        ]
     else:
         assert frame["picture"].isna().tolist() == [item.image is None for item in items]
 
@@ -59,7 +68,18 @@ def test_embedding_atlas_opens_a_table(run, tmp_path):
     atlas = pytest.importorskip("embedding_atlas.cli", reason="embedding-atlas is not installed")
     table, made = tmp_path / "out.parquet", tmp_path / "atlas.zip"
     export.main([str(run.path), str(table)])
-    columns = ["--text", "text", "--x", "x", "--y", "y", "--vector", "embedding", "--features", "code_names"]
+    columns = [
+        "--text",
+        "text",
+        "--x",
+        "x",
+        "--y",
+        "y",
+        "--vector",
+        "embedding",
+        "--features",
+        "code_names",
+    ]
     atlas.main([str(table), *columns, "--export-application", str(made)], standalone_mode=False)
     with zipfile.ZipFile(made) as files, files.open("data/dataset.parquet") as stream:
         assert pd.read_parquet(stream)["text"].tolist() == pd.read_parquet(table)["text"].tolist()
@@ -73,7 +93,9 @@ def test_embedding_atlas_opens_a_table(run, tmp_path):
         (["{run}", "--site", "{run}"], "exists; name a new folder"),
     ],
 )
-def test_what_cannot_be_exported_is_one_sentence_and_leaves_no_file(run, tmp_path, monkeypatch, words, message):
+def test_what_cannot_be_exported_is_one_sentence_and_leaves_no_file(
+    run, tmp_path, monkeypatch, words, message
+):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=message):
         export.main([word.format(run=run.path) for word in words])
@@ -104,7 +126,9 @@ def test_a_site_opens_without_a_server_and_reads_nothing_as_markup(run, tmp_path
     page.locator("#to-map").click()
     page.locator("#path a").first.click()
     region = page.locator("#contents button", has_text="dots")
-    assert region.inner_text() == "dots 40" and page.locator("#keep option").all_inner_texts() == ["everything"]
+    assert region.inner_text() == "dots 40" and page.locator("#keep option").all_inner_texts() == [
+        "everything"
+    ]
     region.click()
     assert page.evaluate("[chosen, view.scale]") == [0, 2.5]
     region.click()

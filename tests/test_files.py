@@ -1,4 +1,6 @@
-"""genius/files.py, locks.py and errors.py: files are written whole, errors of a disk are sentences."""
+"""genius/files.py, locks.py and errors.py: files are written whole, errors of a disk are
+sentences.
+"""
 
 import errno
 import gc
@@ -27,7 +29,12 @@ from tests.waiting import forked
 def test_an_array_that_is_written_by_blocks_is_the_file_that_numpy_writes(tmp_path, shape, dtype):
     array = np.random.default_rng(0).integers(2, size=shape).astype(dtype)
     np.save(tmp_path / "expected.npy", array)
-    write_array(tmp_path / "found.npy", shape, dtype, (array[first : first + 2] for first in range(0, len(array), 2)))
+    write_array(
+        tmp_path / "found.npy",
+        shape,
+        dtype,
+        (array[first : first + 2] for first in range(0, len(array), 2)),
+    )
     assert (tmp_path / "found.npy").read_bytes() == (tmp_path / "expected.npy").read_bytes()
 
 
@@ -62,7 +69,9 @@ def test_whoever_has_mapped_an_array_keeps_it_while_it_is_reserved_again(tmp_pat
 
 
 @pytest.mark.parametrize("folder", [False, True])
-def test_what_a_killed_process_left_of_a_file_is_deleted_by_the_next_one_that_writes_it(tmp_path, folder):
+def test_what_a_killed_process_left_of_a_file_is_deleted_by_the_next_one_that_writes_it(
+    tmp_path, folder
+):
     target = tmp_path / "report.json"
 
     def killed():
@@ -80,10 +89,14 @@ def test_what_another_process_is_writing_stays(tmp_path):
         write_text(tmp_path / "report.json", "ours")
         theirs.write_text("theirs")
         theirs.rename(tmp_path / "report.json")
-    assert (tmp_path / "report.json").read_text(encoding="utf-8") == "theirs" and len(list(tmp_path.iterdir())) == 1
+    assert (tmp_path / "report.json").read_text(encoding="utf-8") == "theirs" and len(
+        list(tmp_path.iterdir())
+    ) == 1
 
 
-def test_a_folder_whose_deletion_was_killed_is_gone_and_its_rest_is_deleted_next_time(tmp_path, monkeypatch):
+def test_a_folder_whose_deletion_was_killed_is_gone_and_its_rest_is_deleted_next_time(
+    tmp_path, monkeypatch
+):
     def killed(*_, **__):
         raise KeyboardInterrupt
 
@@ -131,7 +144,9 @@ def test_on_a_disk_without_locks_nothing_that_may_be_in_use_is_deleted_and_the_l
         with manifest_lock(tmp_path), write_lock(tmp_path):
             ReadLock(tmp_path).release()
     assert [record.message for record in caplog.records] == [caplog.records[0].message]
-    assert caplog.records[0].message.startswith("this disk has no locks (No locks available): change a run on it from")
+    assert caplog.records[0].message.startswith(
+        "this disk has no locks (No locks available): change a run on it from"
+    )
 
 
 def test_a_released_lock_is_gone_although_a_forked_child_has_the_same_open_file(tmp_path):
@@ -186,16 +201,35 @@ def test_a_change_of_the_manifest_waits_for_its_turn(tmp_path):
         (UserError("name a run"), "error: name a run"),
         (
             OSError(errno.ENOSPC, "No space left on device"),
-            r"error: the disk is full \(.*\); finished work is kept: fix this and run the command again",
+            r"error: the disk is full \(.*\); finished work is kept: fix this and run the "
+            r"command again",
         ),
         (OSError("300 requested and 0 written"), "error: the disk is full"),  # NumPy
         (sqlite3.OperationalError("database or disk is full"), "error: the disk is full"),
-        (SafetensorError("I/O error: No space left on device (os error 28)"), "error: the disk is full"),
-        (PermissionError(errno.EACCES, "Permission denied", "/run"), "error: a file or folder cannot be .*'/run'"),
-        (OSError(errno.EROFS, "Read-only file system"), "error: a file or folder cannot be read or written"),
-        (FileExistsError(errno.EEXIST, "File exists", "/out"), r"error: a file is where a folder should be.*'/out'\)"),
-        (NotADirectoryError(errno.ENOTDIR, "Not a directory", "/out/a"), "error: a file is where a folder should be"),
-        (IsADirectoryError(errno.EISDIR, "Is a directory", "/out/a"), ".*or a folder where a file should be"),
+        (
+            SafetensorError("I/O error: No space left on device (os error 28)"),
+            "error: the disk is full",
+        ),
+        (
+            PermissionError(errno.EACCES, "Permission denied", "/run"),
+            "error: a file or folder cannot be .*'/run'",
+        ),
+        (
+            OSError(errno.EROFS, "Read-only file system"),
+            "error: a file or folder cannot be read or written",
+        ),
+        (
+            FileExistsError(errno.EEXIST, "File exists", "/out"),
+            r"error: a file is where a folder should be.*'/out'\)",
+        ),
+        (
+            NotADirectoryError(errno.ENOTDIR, "Not a directory", "/out/a"),
+            "error: a file is where a folder should be",
+        ),
+        (
+            IsADirectoryError(errno.EISDIR, "Is a directory", "/out/a"),
+            ".*or a folder where a file should be",
+        ),
     ],
 )
 def test_a_command_ends_with_a_sentence_on_an_error_of_the_disk(error, sentence, capsys):
@@ -213,7 +247,9 @@ def test_ctrl_c_ends_a_command_with_a_sentence(capsys):
     assert capsys.readouterr().err == "stopped; finished work is kept: run the command again\n"
 
 
-@pytest.mark.parametrize("error", [ValueError("No space left"), FileNotFoundError(errno.ENOENT, "gone"), KeyError("a")])
+@pytest.mark.parametrize(
+    "error", [ValueError("No space left"), FileNotFoundError(errno.ENOENT, "gone"), KeyError("a")]
+)
 def test_other_errors_pass(error):
     with pytest.raises(type(error)), exit_on_user_error():
         raise error

@@ -21,7 +21,9 @@ Files = dict[str, bytes]
 
 @pytest.fixture
 def repositories(tmp_path, monkeypatch) -> dict[str, Files]:
-    """The files of each repository of a hub that stands in for huggingface_hub's, whose calls it takes."""
+    """The files of each repository of a hub that stands in for huggingface_hub's, whose calls it
+    takes.
+    """
     repositories: dict[str, Files] = {}
 
     def commit(repo, operations, **_):
@@ -58,35 +60,49 @@ def repositories(tmp_path, monkeypatch) -> dict[str, Files]:
 
 @pytest.fixture
 def run(tiny_run, tmp_path) -> Run:
-    """A copy of the tiny run with a report, facts about folders of its owner, and files that are nobody's business."""
+    """A copy of the tiny run with a report, facts about folders of its owner, and files that are
+    nobody's business.
+    """
     shutil.copytree(tiny_run.path, tmp_path / "run")
     run = Run(tmp_path / "run")
     run.record(collection="/home/ada/birds", sources=["/home/ada/more"])
     (run.path / "reports").mkdir()
     table = Table("Hits", [Column("row"), Column("hit@5", "%")], [["one | two", 0.5]])
-    Report("Retrieval", "What is found.\n\nHow.", "genius evaluate", "1", [table], headline="50 %").write(
-        run.path / "reports" / "retrieval.json"
-    )
+    Report(
+        "Retrieval", "What is found.\n\nHow.", "genius evaluate", "1", [table], headline="50 %"
+    ).write(run.path / "reports" / "retrieval.json")
     (run.path / "notes.txt").write_text("secret")
     return run
 
 
-def test_a_run_that_was_pushed_is_loaded_from_the_hub_and_answers_as_before(run, engine, repositories, capsys):
+def test_a_run_that_was_pushed_is_loaded_from_the_hub_and_answers_as_before(
+    run, engine, repositories, capsys
+):
     main([str(run.path), "ada/birds"])
     assert capsys.readouterr().out == "hf://ada/birds\n"
-    found, expected = (each.search("a red dog").hits for each in (Engine.load("hf://ada/birds", "cpu"), engine))
+    found, expected = (
+        each.search("a red dog").hits for each in (Engine.load("hf://ada/birds", "cpu"), engine)
+    )
     assert [hit.item.id for hit in found] == [hit.item.id for hit in expected]
     for address in ("hf://ada/nothing", "hf://birds/of/prey"):
         with pytest.raises(UserError, match=rf"^'{address}' was not loaded \("):
             Engine.load(address, "cpu")
     ((repo, files),) = repositories.items()
-    named = {f"{part['folder']}/{name}" for part in run.manifest["parts"].values() for name in part["files"]}
+    named = {
+        f"{part['folder']}/{name}"
+        for part in run.manifest["parts"].values()
+        for name in part["files"]
+    }
     beside = {"manifest.json", "README.md", "reports/retrieval.json", "reports/retrieval.md"}
     assert repo == "ada/birds" and files.keys() == named | beside
     assert json.loads(files["manifest.json"])["parts"] == run.manifest["parts"]
     assert not any(b"/home/ada" in data or b"secret" in data for data in files.values())
     card = files["README.md"].decode()
-    assert 'Engine.load("hf://ada/birds")' in card and "## Retrieval" in card and "| one \\| two |" in card
+    assert (
+        'Engine.load("hf://ada/birds")' in card
+        and "## Retrieval" in card
+        and "| one \\| two |" in card
+    )
 
 
 def test_what_a_run_no_longer_has_is_deleted_on_the_hub_and_files_of_others_stay(run, repositories):
@@ -101,14 +117,19 @@ def test_what_a_run_no_longer_has_is_deleted_on_the_hub_and_files_of_others_stay
     own = {"manifest.json", "README.md", ".gitattributes", "own/notes.md"}
     assert files.keys() == own | set(Run(run.path).files()) and "reports/retrieval.md" not in files
     assert not any(item.text.encode() in data for data in files.values())
-    assert item.id not in [hit.item.id for hit in Engine.load("hf://ada/birds", "cpu").search(item.text).hits]
+    assert item.id not in [
+        hit.item.id for hit in Engine.load("hf://ada/birds", "cpu").search(item.text).hits
+    ]
 
 
 def test_what_is_to_be_private_is_not_uploaded_to_a_public_repository(run, repositories):
     main([str(run.path), "ada/private-birds", "--private"])
     assert "manifest.json" in repositories["ada/private-birds"]
     repositories["ada/birds"] = {}
-    with pytest.raises(UserError, match="^'ada/birds' exists and is public, so nothing was uploaded; make it private"):
+    with pytest.raises(
+        UserError,
+        match="^'ada/birds' exists and is public, so nothing was uploaded; make it private",
+    ):
         main([str(run.path), "ada/birds", "--private"])
     assert repositories["ada/birds"] == {}
 

@@ -1,4 +1,6 @@
-"""What is installed: the wheel holds all that serves and trains, and `genius` starts it from any folder."""
+"""What is installed: the wheel holds all that serves and trains, and `genius` starts it from any
+folder.
+"""
 
 import re
 import subprocess
@@ -32,7 +34,12 @@ main()
 
 def run(*command: str | Path, folder: Path) -> str:
     done = subprocess.run(
-        list(map(str, command)), cwd=folder, capture_output=True, text=True, timeout=200, env={"OMP_NUM_THREADS": "1"}
+        list(map(str, command)),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        env={"OMP_NUM_THREADS": "1"},
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -41,18 +48,44 @@ def run(*command: str | Path, folder: Path) -> str:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", folder, folder=ROOT)
+    run(
+        sys.executable,
+        "-m",
+        "hatchling",
+        "build",
+        "--target",
+        "wheel",
+        "--directory",
+        folder,
+        folder=ROOT,
+    )
     (file,) = folder.glob("*.whl")
     return file
 
 
 @pytest.fixture(scope="module")
 def python(wheel) -> Path:
-    """The interpreter of an environment with the wheel alone, which finds the libraries of this one."""
-    environment, site = wheel.parent / "environment", next(p for p in sys.path if p.endswith("-packages"))
+    """The interpreter of an environment with the wheel alone, which finds the libraries of this
+    one.
+    """
+    environment, site = (
+        wheel.parent / "environment",
+        next(p for p in sys.path if p.endswith("-packages")),
+    )
     run(sys.executable, "-m", "venv", "--without-pip", environment, folder=wheel.parent)
     python = environment / "bin/python"
-    command = ("-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index", "--no-compile", wheel)
+    command = (
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        "--no-compile",
+        wheel,
+    )
     run(sys.executable, *command, folder=wheel.parent)
     (packages,) = environment.glob("lib/*/site-packages")
     (packages / "libraries.pth").write_text(site)
@@ -76,7 +109,8 @@ def test_an_installed_package_serves_and_trains_from_an_empty_folder(python, tmp
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")  # of runpy: this process has imported it
+# of runpy: this process has imported it
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
 @pytest.mark.parametrize("name", SUBCOMMANDS)
 def test_the_help_of_a_command_says_the_name_under_which_it_was_called(name, capsys, monkeypatch):
     module, _ = SUBCOMMANDS[name]
@@ -93,7 +127,9 @@ def test_the_help_of_a_command_says_the_name_under_which_it_was_called(name, cap
 def test_requirements_are_those_of_the_package_and_its_extras():
     listed = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
     extras = PROJECT["optional-dependencies"]
-    wanted = [each for name, extra in extras.items() if name not in ("cluster", "heic") for each in extra]
+    wanted = [
+        each for name, extra in extras.items() if name not in ("cluster", "heic") for each in extra
+    ]
     declared = [*PROJECT["dependencies"], *wanted]
     assert sorted(line.partition("#")[0].strip() for line in listed) == sorted(declared)
 
@@ -102,7 +138,9 @@ def test_wherever_torch_comes_from_the_index_for_cpus_torchvision_does_too():
     """That of PyPI needs the CUDA libraries of PyPI's torch, or it cannot be imported."""
     workflows = (ROOT / ".github/workflows").glob("*.yml")
     for file in (ROOT / "README.md", *workflows):
-        installs = re.findall(r"pip install (.*) --index-url \S+/whl/cpu\b", file.read_text(encoding="utf-8"))
+        installs = re.findall(
+            r"pip install (.*) --index-url \S+/whl/cpu\b", file.read_text(encoding="utf-8")
+        )
         assert installs == ["torch torchvision"], file
     declared = {re.split(r"\W", requirement)[0] for requirement in PROJECT["dependencies"]}
     assert {"torch", "torchvision"} <= declared

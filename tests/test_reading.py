@@ -1,4 +1,6 @@
-"""genius/reading.py: files of unknown origin; genius/texts.py: the form in which encoders read texts."""
+"""genius/reading.py: files of unknown origin; genius/texts.py: the form in which encoders read
+texts.
+"""
 
 import os
 from dataclasses import dataclass
@@ -52,7 +54,11 @@ def test_other_json_is_refused_in_one_short_line(tmp_path, text, reason):
     (tmp_path / "a.json").write_text(text)
     with pytest.raises(ValueError) as refused:
         read_json(tmp_path / "a.json", Settings)
-    assert reason in str(refused.value) and "\n" not in str(refused.value) and len(str(refused.value)) < 250
+    assert (
+        reason in str(refused.value)
+        and "\n" not in str(refused.value)
+        and len(str(refused.value)) < 250
+    )
 
 
 def test_a_huge_json_file_is_not_read(tmp_path):
@@ -104,14 +110,20 @@ def test_other_arrays_are_refused(tmp_path, numbers):
         read_array(tmp_path / "a.npy", (2, 3), np.float32)
 
 
-@pytest.mark.parametrize("header", ["(" * 9000, "{'descr': '<f4', 'fortran_order': False, 'shape': (10**15, 3)}", "1"])
+@pytest.mark.parametrize(
+    "header", ["(" * 9000, "{'descr': '<f4', 'fortran_order': False, 'shape': (10**15, 3)}", "1"]
+)
 def test_damaged_headers_are_refused(tmp_path, header):
-    (tmp_path / "a.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode())
+    (tmp_path / "a.npy").write_bytes(
+        b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
+    )
     with pytest.raises(ValueError):
         read_array(tmp_path / "a.npy", (2, 3), np.float32)
 
 
-def test_numbers_that_are_not_finite_are_found_in_every_block_and_in_samples_of_large_arrays(monkeypatch):
+def test_numbers_that_are_not_finite_are_found_in_every_block_and_in_samples_of_large_arrays(
+    monkeypatch,
+):
     monkeypatch.setattr(reading, "BLOCK", 10)
     numbers = np.zeros((100, 3), np.float16)
     assert is_finite(numbers)
@@ -153,7 +165,13 @@ def test_texts_are_normalized_as_in_the_published_code(raw, normal):
 
 
 def test_only_what_no_encoder_reads_is_cut_from_a_text():
-    for text in ("", "a red dog", " ".join(["word"] * 1_999), "x" * MAX_WORD, "two\nlines  and  spaces"):
+    for text in (
+        "",
+        "a red dog",
+        " ".join(["word"] * 1_999),
+        "x" * MAX_WORD,
+        "two\nlines  and  spaces",
+    ):
         assert shorten_text(text) == text
     assert len(shorten_text("word " * 10**6)) == MAX_TEXT
     assert shorten_text(f"a {'x' * 5_000} b") == f"a {'x' * MAX_WORD} b"
@@ -169,5 +187,7 @@ def test_only_what_no_encoder_reads_is_cut_from_a_text():
         ("", "a red dog", "A red dog."),
     ],
 )
-def test_an_instruction_is_a_sentence_of_its_own_as_in_the_published_code(instruction, text, published):
+def test_an_instruction_is_a_sentence_of_its_own_as_in_the_published_code(
+    instruction, text, published
+):
     assert query_text(instruction, text) == published

@@ -1,7 +1,7 @@
 """The commands, snippets, paths and links of the READMEs exist and work.
 
-Every command is parsed by the parser of its module, which knows its options and their values. Those that need only two
-folders of images run in order with a tiny run, as a reader would enter them.
+Every command is parsed by the parser of its module, which knows its options and their values. Those
+that need only two folders of images run in order with a tiny run, as a reader would enter them.
 """
 
 import argparse
@@ -35,12 +35,26 @@ from tests.waiting import free_port
 from training.presets import PRESETS
 from training.settings import with_changes
 
-COMMANDS = list(dict.fromkeys(command for readme in READMES for command in readmes.commands(readme)))
-INLINE = list(dict.fromkeys(command for readme in READMES for command in readmes.inline_commands(readme)))
+COMMANDS = list(
+    dict.fromkeys(command for readme in READMES for command in readmes.commands(readme))
+)
+INLINE = list(
+    dict.fromkeys(command for readme in READMES for command in readmes.inline_commands(readme))
+)
 PARSED = [command for command in COMMANDS if readmes.module_of(command)]
 SNIPPETS = [block for readme in READMES for block in readmes.blocks(readme, "python")]
-RUN = ("genius.collections", "training", "genius.evaluation", "genius.export", "genius.index")  # with only:
-WORDS = {"my-collection", "my-run", "my-toy", "photos", "products=shop", "holiday=photos", "0:1", "0:2"}
+# with only:
+RUN = ("genius.collections", "training", "genius.evaluation", "genius.export", "genius.index")
+WORDS = {
+    "my-collection",
+    "my-run",
+    "my-toy",
+    "photos",
+    "products=shop",
+    "holiday=photos",
+    "0:1",
+    "0:2",
+}
 WORDS |= {"my-run.parquet", "--site", "my-site"}
 WORDS |= {"--check", "--beams", "1,5,10,20,30,50", "add", "remove", "check", "compact"}
 CALLS_A_SERVER = "Client("
@@ -51,7 +65,9 @@ class ParsedArguments(Exception):
 
 
 def start(module: str, arguments: list[str]) -> None:
-    """What `python -m module` does, in this process: importing torch once is enough for all commands."""
+    """What `python -m module` does, in this process: importing torch once is enough for all
+    commands.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", [module, *arguments])
         for name in list(started):
@@ -59,10 +75,13 @@ def start(module: str, arguments: list[str]) -> None:
         try:
             runpy.run_module(module, run_name="__main__", alter_sys=True)
         except SystemExit as ended:
-            assert ended.code in (None, 0), f"{module} {shlex.join(arguments)} ends with {ended.code}"
+            assert ended.code in (None, 0), (
+                f"{module} {shlex.join(arguments)} ends with {ended.code}"
+            )
 
 
-@pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")  # of runpy: this process has imported it
+# of runpy: this process has imported it
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
 @pytest.mark.parametrize("command", PARSED)
 def test_the_parser_of_a_command_takes_its_arguments(command, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
@@ -98,8 +117,12 @@ def workplace(tmp_path_factory) -> Path:
     for folder, colors in (("photos", ("red", "blue")), ("shop", ("green", "yellow"))):
         (place / folder).mkdir()
         for number in range(24):
-            (place / folder / f"{number}.png").write_bytes(picture(number + 100 * (folder == "shop")))
-        lines = [f"{number}.png,A {colors[number % 2]} thing number {number}." for number in range(24)]
+            (place / folder / f"{number}.png").write_bytes(
+                picture(number + 100 * (folder == "shop"))
+            )
+        lines = [
+            f"{number}.png,A {colors[number % 2]} thing number {number}." for number in range(24)
+        ]
         (place / folder / "texts.csv").write_text("\n".join(["image,text", *lines]) + "\n")
     (place / "assets").symlink_to(ROOT / "assets")
     return place
@@ -181,7 +204,9 @@ def test_the_shipped_runs_answer_a_program(tmp_path, monkeypatch):
 def test_paths_modules_and_links_exist(readme):
     for span in re.findall(r"`([^`\s]+)`", readmes.prose(readme)):
         if re.fullmatch(r"(genius|training|tests|assets)(/[\w.-]+)+/?|[\w/]+\.py", span):
-            assert any((place / span).exists() for place in (ROOT, readme.parent, ROOT / "genius")), span
+            assert any(
+                (place / span).exists() for place in (ROOT, readme.parent, ROOT / "genius")
+            ), span
         elif re.fullmatch(r"(genius|training|tests)(\.\w+)+", span):
             path = ROOT / Path(*span.split("."))
             assert path.is_dir() or path.with_suffix(".py").is_file(), span
@@ -196,16 +221,25 @@ def test_every_readme_is_found_from_the_front_page_and_every_package_is_on_its_m
     while todo:
         readme = todo.pop()
         reached.add(readme)
-        linked = {(readme.parent / target.partition("#")[0]).resolve() for target in readmes.links(readme)}
+        linked = {
+            (readme.parent / target.partition("#")[0]).resolve() for target in readmes.links(readme)
+        }
         todo += [file for file in linked if file.name == "README.md" and file not in reached]
     assert reached == set(READMES)
     packages = [f"genius/{file.parent.name}" for file in (ROOT / "genius").glob("*/__init__.py")]
-    assert not [package for package in packages if f"({package}" not in FRONT.read_text(encoding="utf-8")]
+    assert not [
+        package for package in packages if f"({package}" not in FRONT.read_text(encoding="utf-8")
+    ]
 
 
 def test_the_front_page_begins_with_the_two_commands():
-    two = ["pip install -r requirements.txt && python app.py", "pip install -r requirements.txt && pytest"]
-    assert readmes.commands(FRONT)[:2] == two and len(readmes.blocks(FRONT)[0].text.splitlines()) == 2
+    two = [
+        "pip install -r requirements.txt && python app.py",
+        "pip install -r requirements.txt && pytest",
+    ]
+    assert (
+        readmes.commands(FRONT)[:2] == two and len(readmes.blocks(FRONT)[0].text.splitlines()) == 2
+    )
 
 
 def test_a_tab_is_an_entry_in_the_list_of_panels(monkeypatch):
@@ -213,9 +247,12 @@ def test_a_tab_is_an_entry_in_the_list_of_panels(monkeypatch):
         return Panel({"notes": lambda: {"items": context.engine.index.n}})
 
     monkeypatch.setattr(page_module, "PANELS", (*page_module.PANELS, notes))
-    assert build(FakeEngine(), ServedRun(Path("made-up"))).looks["notes"]() == {"items": FakeEngine().index.n}
+    assert build(FakeEngine(), ServedRun(Path("made-up"))).looks["notes"]() == {
+        "items": FakeEngine().index.n
+    }
     assert "const TABS = {" in (STATIC / "page/page.js").read_text(encoding="utf-8")
     contributing = FRONT.read_text(encoding="utf-8").partition("## Contributing")[2]
     assert "`PANELS` of `genius/ui/page.py`" in contributing
     assert "`TABS` of `genius/ui/static/page/page.js`" in contributing
-    assert "`STAGES` of `training/stage.py`" in contributing  # tests/training/test_stage.py adds one
+    # tests/training/test_stage.py adds one
+    assert "`STAGES` of `training/stage.py`" in contributing

@@ -12,12 +12,25 @@ from genius.reports import Axis, Column, Plot, Report, Series, Table, shown, ver
 
 TABLE = Table(
     "Times",
-    [Column("system"), Column("hit rate", "%", best="high"), Column("time", "ms", digits=2, best="low"), Column("n")],
+    [
+        Column("system"),
+        Column("hit rate", "%", best="high"),
+        Column("time", "ms", digits=2, best="low"),
+        Column("n"),
+    ],
     [["a|b", 0.25625, 1.5, 12_345], ["c", (0.5, 0.4, 0.6), None, None], ["d", None, 0.25, 7]],
     "Medians.",
 )
-PLOT = Plot("Times", "lines", Axis("items", log=True), Axis("time", "ms"), [Series("a", [1, 10], [0.5, None])])
-REPORT = Report("Speed", "How fast.\n\nOn two cores.", "python -m genius", "abc; run", [TABLE], [PLOT])
+PLOT = Plot(
+    "Times",
+    "lines",
+    Axis("items", log=True),
+    Axis("time", "ms"),
+    [Series("a", [1, 10], [0.5, None])],
+)
+REPORT = Report(
+    "Speed", "How fast.\n\nOn two cores.", "python -m genius", "abc; run", [TABLE], [PLOT]
+)
 
 
 def test_a_report_as_markdown():
@@ -119,7 +132,9 @@ def test_a_foreign_file_is_one_sentence(tmp_path, foreign):
         Report.load(file)
     message = str(refused.value)
     assert (
-        message.startswith(f"{file} is not a report of this version (") and "\n" not in message and len(message) < 500
+        message.startswith(f"{file} is not a report of this version (")
+        and "\n" not in message
+        and len(message) < 500
     )
 
 
@@ -138,7 +153,9 @@ def test_the_version_names_the_commit_and_the_parts(tmp_path, monkeypatch):
     assert version() == "unknown version"
 
 
-@pytest.mark.parametrize("file", sorted(Path("assets").glob("[pt]*/reports/*.json")), ids=lambda file: file.stem)
+@pytest.mark.parametrize(
+    "file", sorted(Path("assets").glob("[pt]*/reports/*.json")), ids=lambda file: file.stem
+)
 def test_the_shipped_reports_are_reports_and_their_markdown_shows_them(file):
     report = Report.load(file)
     assert file.with_suffix(".md").read_text(encoding="utf-8") == report.to_markdown()

@@ -109,7 +109,10 @@ def test_files_in_subfolders_are_published_and_checked_too(run):
 
 def test_others_may_read_the_weights_that_a_run_publishes(run):
     """For safetensors makes files that only their owner may read."""
-    run.publish("encoder", lambda folder: save_file({"weight": torch.zeros(3)}, folder / "model.safetensors"))
+    run.publish(
+        "encoder",
+        lambda folder: save_file({"weight": torch.zeros(3)}, folder / "model.safetensors"),
+    )
     umask = os.umask(0)
     os.umask(umask)
     assert (run.folder("encoder") / "model.safetensors").stat().st_mode & 0o777 == 0o666 & ~umask
@@ -118,7 +121,9 @@ def test_others_may_read_the_weights_that_a_run_publishes(run):
 def test_a_missing_part_says_how_to_train_it(run, tmp_path):
     with pytest.raises(UserError, match="holds no decoder; train it with: python -m training"):
         run.folder("decoder")
-    with pytest.raises(UserError, match="asets is not a run; train one with: python -m training COLLECTION RUN"):
+    with pytest.raises(
+        UserError, match="asets is not a run; train one with: python -m training COLLECTION RUN"
+    ):
         Run(tmp_path / "asets").folder("decoder")
 
 
@@ -129,11 +134,16 @@ def test_the_temporary_folder_of_a_process_at_work_stays(run):
 
     run.publish("decoder", slow)
     now = Run(run.path)
-    assert all((run.path / now.manifest["parts"][part]["folder"]).is_dir() for part in ("decoder", "quantizer"))
+    assert all(
+        (run.path / now.manifest["parts"][part]["folder"]).is_dir()
+        for part in ("decoder", "quantizer")
+    )
 
 
 def test_a_part_names_the_parts_it_was_really_built_from(run):
-    """Also if they were replaced while it was computed: then it does not fit, and loading says so."""
+    """Also if they were replaced while it was computed: then it does not fit, and loading says
+    so.
+    """
     early = Run(run.path)
     Run(run.path).publish("encoder", write("another encoder"))
     early.publish("quantizer", write("quantizer"), ("encoder",))
@@ -177,10 +187,15 @@ def test_a_changed_version_of_a_part_shares_files_and_the_version_before_goes_wi
 
     first = run.publish("index", two_files, ("encoder",))
     reader, before = ReadLock(first), (first / "a").stat().st_ino
-    second = run.replace("index", lambda folder: (folder / "b").write_text("B"), {"c": "a"}, note="changed")
+    second = run.replace(
+        "index", lambda folder: (folder / "b").write_text("B"), {"c": "a"}, note="changed"
+    )
     assert (second / "c").stat().st_ino == before and first.exists()
     now = Run(run.path).manifest
-    assert now["parts"]["index"]["built_from"] == {"encoder": run.digest("encoder")} and now["note"] == "changed"
+    assert (
+        now["parts"]["index"]["built_from"] == {"encoder": run.digest("encoder")}
+        and now["note"] == "changed"
+    )
     third = run.replace("index", lambda folder: (folder / "b").write_text("BB"), {"a": "c"})
     assert {folder.name for folder in run.path.glob("index-*")} == {first.name, third.name}
     reader.release()
@@ -197,9 +212,13 @@ def test_a_version_made_from_what_was_replaced_meanwhile_is_refused(run, part):
     early = Run(run.path)
     Run(run.path).publish(part, write("trained again"))
     before = (run.path / "manifest.json").read_text(encoding="utf-8")
-    with pytest.raises(UserError, match=f"another process has published a new {part} .* nothing was changed"):
+    with pytest.raises(
+        UserError, match=f"another process has published a new {part} .* nothing was changed"
+    ):
         early.replace("index", write("one item more"))
-    assert (run.path / "manifest.json").read_text(encoding="utf-8") == before and not list(run.path.glob(".*.*"))
+    assert (run.path / "manifest.json").read_text(encoding="utf-8") == before and not list(
+        run.path.glob(".*.*")
+    )
     assert len(list(run.path.glob("index-*"))) == 1
 
 
@@ -212,7 +231,9 @@ def test_a_version_made_from_what_was_replaced_meanwhile_is_refused(run, part):
     ],
 )
 @pytest.mark.parametrize("at", ["part", "manifest"])
-def test_a_full_or_protected_disk_is_one_sentence_and_the_run_stays_as_it_was(run, monkeypatch, error, words, at):
+def test_a_full_or_protected_disk_is_one_sentence_and_the_run_stays_as_it_was(
+    run, monkeypatch, error, words, at
+):
     before = {file: file.read_bytes() for file in run.path.rglob("*") if file.is_file()}
 
     def fail(*_):
@@ -223,17 +244,24 @@ def test_a_full_or_protected_disk_is_one_sentence_and_the_run_stays_as_it_was(ru
     with pytest.raises(UserError, match=f"{words}.*; nothing was changed"):
         run.publish("encoder", fail if at == "part" else write("another encoder"))
     assert {file: file.read_bytes() for file in run.path.rglob("*") if file.is_file()} == before
-    assert {folder.name[:-9] for folder in run.path.iterdir() if folder.is_dir()} == {"encoder", "fusion"}
+    assert {folder.name[:-9] for folder in run.path.iterdir() if folder.is_dir()} == {
+        "encoder",
+        "fusion",
+    }
 
 
 def test_not_a_number_becomes_null_in_json_and_is_refused_in_a_manifest(run):
-    write_json(run.path / "report.json", {"loss": [float("nan"), 1.5, float("inf")], "n": (1, None)})
+    write_json(
+        run.path / "report.json", {"loss": [float("nan"), 1.5, float("inf")], "n": (1, None)}
+    )
     assert json.loads((run.path / "report.json").read_text(encoding="utf-8")) == {
         "loss": [None, 1.5, None],
         "n": [1, None],
     }
     (run.path / "manifest.json").write_text('{"format": 1, "parts": {}, "seconds": NaN}')
-    with pytest.raises(UserError, match="manifest.json is not a run manifest .expected value at line 1 column 39"):
+    with pytest.raises(
+        UserError, match="manifest.json is not a run manifest .expected value at line 1 column 39"
+    ):
         Run(run.path)
 
 
@@ -246,7 +274,8 @@ def test_not_a_number_becomes_null_in_json_and_is_refused_in_a_manifest(run):
         '{"format": 99, "parts": {}}',
         '{"format": 1, "parts": []}',
         '{"format": 1, "parts": {"encoder": {}}}',
-        '{"format": 1, "parts": {"encoder": {"folder": "..", "digest": "", "files": {}, "built_from": {}}}}',
+        '{"format": 1, "parts": {"encoder": {"folder": "..", "digest": "", "files": {}, '
+        '"built_from": {}}}}',
         '{"format": 1, "parts": {"virus": {"folder": "x"}}}',
         '{"format": 1, "parts": {"encoder": {"folder": "../../etc"}}}',
     ],
@@ -272,19 +301,38 @@ def test_a_manifest_that_is_none_is_refused_in_one_sentence(tmp_path, text):
     ],
 )
 def test_settings_of_a_wrong_type_are_refused_in_one_sentence(tmp_path, settings, place):
-    (tmp_path / "manifest.json").write_text(json.dumps({"format": 1, "parts": {}, "settings": settings}))
-    with pytest.raises(UserError, match=rf"manifest.json is not a run manifest \({re.escape(place)}: .*train the run"):
+    (tmp_path / "manifest.json").write_text(
+        json.dumps({"format": 1, "parts": {}, "settings": settings})
+    )
+    with pytest.raises(
+        UserError,
+        match=rf"manifest.json is not a run manifest \({re.escape(place)}: .*train the run",
+    ):
         Run(tmp_path)
 
 
 def test_settings_that_only_training_reads_may_be_any(tmp_path):
-    settings = {"index": {"pool": "x", "thumbnail_side": 20}, "decoder": {"rows": ["3:shapes"]}, "later": {"x": []}}
-    (tmp_path / "manifest.json").write_text(json.dumps({"format": 1, "parts": {}, "settings": settings}))
+    settings = {
+        "index": {"pool": "x", "thumbnail_side": 20},
+        "decoder": {"rows": ["3:shapes"]},
+        "later": {"x": []},
+    }
+    (tmp_path / "manifest.json").write_text(
+        json.dumps({"format": 1, "parts": {}, "settings": settings})
+    )
     assert Run(tmp_path).manifest["settings"] == settings
 
 
 def test_settings_that_a_run_does_not_record_have_their_defaults(tmp_path):
     run = Run(tmp_path)
-    assert (run.settings.seed, run.settings.index.thumbnail_side, run.settings.decoder.self_queries) == (0, 192, False)
+    assert (
+        run.settings.seed,
+        run.settings.index.thumbnail_side,
+        run.settings.decoder.self_queries,
+    ) == (0, 192, False)
     run.record(settings={"seed": 7, "encoder": {"rows": ("0:mscoco",), "epochs": 3}})
-    assert run.settings.seed == 7 and run.settings.encoder.rows == ["0:mscoco"] and run.settings.decoder.rows == []
+    assert (
+        run.settings.seed == 7
+        and run.settings.encoder.rows == ["0:mscoco"]
+        and run.settings.decoder.rows == []
+    )

@@ -11,8 +11,21 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-CODE = sorted([*(ROOT / "genius").rglob("*.py"), *(ROOT / "training").rglob("*.py"), ROOT / "app.py"])
-BASE = {"commands", "errors", "files", "locks", "reading", "reports", "run", "runtime", "schema", "texts"}
+CODE = sorted(
+    [*(ROOT / "genius").rglob("*.py"), *(ROOT / "training").rglob("*.py"), ROOT / "app.py"]
+)
+BASE = {
+    "commands",
+    "errors",
+    "files",
+    "locks",
+    "reading",
+    "reports",
+    "run",
+    "runtime",
+    "schema",
+    "texts",
+}
 
 ALLOWED = {  # what each package of genius may import besides itself
     "trie": set(),
@@ -22,7 +35,8 @@ ALLOWED = {  # what each package of genius may import besides itself
     "encoding": BASE | {"collections", "models"},
     "index": BASE | {"collections", "encoding", "models", "trie"},
     "search": BASE | {"collections", "encoding", "hub", "index", "models", "trie"},
-    "evaluation": BASE | {"collections", "encoding", "index", "metrics", "models", "search", "trie"},
+    "evaluation": BASE
+    | {"collections", "encoding", "index", "metrics", "models", "search", "trie"},
     "cluster": BASE | {"commands", "index", "models", "search", "trie"},
     "explore": BASE | {"collections", "examples", "index", "metrics", "models", "search", "trie"},
     "ui": BASE | {"collections", "examples", "explore", "index", "metrics", "search", "trie"},
@@ -95,7 +109,8 @@ def test_of_gradio_only_public_names_are_used():
         tree = ast.parse(file.read_text(encoding="utf-8"))
         used = [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
         assert not [name for name in used if re.match(r"(gr|gradio)\.(\w+\.)*_", name)], file
-        if "gradio" in {name.split(".")[0] for name in imported(file)}:  # what Gradio made is not looked into
+        # what Gradio made is not looked into
+        if "gradio" in {name.split(".")[0] for name in imported(file)}:
             own = r"(blocks|app|gradio)\.(\w+\.)*_"
             assert not [name for name in used if re.match(own, name)], file
 
@@ -138,7 +153,11 @@ def test_every_command_ends_with_a_sentence_on_an_error_of_its_user():
     for file in CODE:
         _, main, started = file.read_text(encoding="utf-8").partition('if __name__ == "__main__":')
         handed_on = file in (ROOT / "app.py", ROOT / "genius/__main__.py")
-        assert not main or handed_on or re.search(r"(exit_on_user_error|run_alone|stage_command)\(", started), file
+        assert (
+            not main
+            or handed_on
+            or re.search(r"(exit_on_user_error|run_alone|stage_command)\(", started)
+        ), file
 
 
 def test_no_two_classes_have_one_name():

@@ -19,7 +19,9 @@ def wait_until(condition: Callable[[], object], seconds: float = WAIT) -> None:
 
 
 def forked(work: Callable[..., object], *given: object) -> int | None:
-    """Do it in a copy of this process, which has the libraries: its status, negative for a signal that killed it."""
+    """Do it in a copy of this process, which has the libraries: its status, negative for a signal
+    that killed it.
+    """
     child = multiprocessing.get_context("fork").Process(target=work, args=given)
     child.start()
     child.join()
@@ -29,6 +31,7 @@ def forked(work: Callable[..., object], *given: object) -> int | None:
 def free_port() -> int:
     """Nobody listens there, and no server that asks for any free port is given it."""
     while True:
-        port = random.SystemRandom().choice(PORTS)  # another one than that of a test at the same time
+        # another one than that of a test at the same time
+        port = random.SystemRandom().choice(PORTS)
         with suppress(OSError), socket.create_server(("", port)):
             return port

@@ -1,11 +1,12 @@
-"""Train a run from a collection: encoder, features, quantizer, decoder, index; and a reader, if the run needs one.
+"""Train a run from a collection: encoder, features, quantizer, decoder, index; and a reader, if the
+run needs one.
 
     python -m training COLLECTION RUN [--preset small|toy|photos|shipped|paper|paper-text]
 
-A run whose encoder reads instructions apart from texts needs a reader: its embeddings do not say what is asked for.
-A killed command resumes after its last epoch when you run it again. Each stage is also a command of its own, e.g.
-python -m training.decoder COLLECTION RUN. To use several GPUs or hosts, start it by:
-accelerate launch -m training COLLECTION RUN.
+A run whose encoder reads instructions apart from texts needs a reader: its embeddings do not say
+what is asked for. A killed command resumes after its last epoch when you run it again. Each stage
+is also a command of its own, e.g. python -m training.decoder COLLECTION RUN. To use several GPUs or
+hosts, start it by: accelerate launch -m training COLLECTION RUN.
 """
 
 from genius.collections.mbeir import Collection

@@ -1,11 +1,13 @@
 """Encode a collection and index it part by part, by models that exist already: no training.
 
-An encoder that no shipped part fits gets a fusion, a quantizer and a decoder that are made in seconds: the fused
-feature is the embedding itself, the codebooks are those of k-means on it, level by level, and the decoder adds nothing
-to their geometry, so IDs are searched by the distance of their codewords alone.
+An encoder that no shipped part fits gets a fusion, a quantizer and a decoder that are made in
+seconds: the fused feature is the embedding itself, the codebooks are those of k-means on it, level
+by level, and the decoder adds nothing to their geometry, so IDs are searched by the distance of
+their codewords alone.
 
-Features stay in RUN/features/candidates, for training on them later. What is encoded becomes segments of the index: a
-server that has opened the run picks them up, and a killed process loses the shard that it was encoding.
+Features stay in RUN/features/candidates, for training on them later. What is encoded becomes
+segments of the index: a server that has opened the run picks them up, and a killed process loses
+the shard that it was encoding.
 """
 
 import shlex
@@ -40,7 +42,8 @@ from training.index import instructions_for, publish_index
 from training.pairs import CandidateTable
 from training.settings import Settings
 
-INDEXED = "indexed"  # in a manifest: [digest of candidates, how many of them, the first ones, were indexed]; True: all
+# in a manifest: [digest of candidates, how many of them, the first ones, were indexed]; True: all
+INDEXED = "indexed"
 SAMPLE, ITERATIONS = 16_000, 25  # of k-means
 BLOCK = 1000  # candidates of a shard of features
 SHARE = 8  # candidates become searchable together when they are one to so many before them
@@ -77,7 +80,11 @@ def index_in_blocks(arguments: Arguments) -> None:
 
     inputs = (EncoderInput(item.image, [item.text]) for item in collection.all_candidates())
     opener = partial(open_item_image, collection, max_side=enough_pixels(encoder.config.preprocess))
-    label, written = ("encode and index", index_until) if run.has("quantizer") else ("encode", lambda shard: None)
+    label, written = (
+        ("encode and index", index_until)
+        if run.has("quantizer")
+        else ("encode", lambda shard: None)
+    )
     batch, workers = arguments.settings.features.batch, arguments.workers
     files.fill(encoder, inputs, opener, batch, label, workers=workers, written=written)
     if not run.has("decoder"):
@@ -91,7 +98,8 @@ def index_shards(
 ) -> Iterator[int]:
     """Index what is encoded, shard by shard; yields the number of each.
 
-    Every change reads the whole index, so the larger it is, the more shards wait to be added together.
+    Every change reads the whole index, so the larger it is, the more shards wait to be added
+    together.
     """
     run = Run(arguments.run)
     fusion = Fusion.load(run.folder("fusion")).to(arguments.device)
@@ -123,7 +131,9 @@ def index_part(
     part: Addition,
     quantizer: ResidualQuantizer,
 ) -> None:
-    """Add a part to the index, or make the index of it; without what a process that was killed then has added."""
+    """Add a part to the index, or make the index of it; without what a process that was killed then
+    has added.
+    """
     run, (items, fused, embeddings, modalities) = Run(arguments.run), part
     if run.has(PART):
         index = Index.load(run.folder(PART))
@@ -133,7 +143,17 @@ def index_part(
             distances = squared_distances(fused[new], codes, quantizer)
             trained = index.config.trained == index.n  # else somebody has added others meanwhile
             added = [items[row] for row in new]
-            append(run, index, added, codes, distances, embeddings[new], fused[new], collection.image_path, trained)
+            append(
+                run,
+                index,
+                added,
+                codes,
+                distances,
+                embeddings[new],
+                fused[new],
+                collection.image_path,
+                trained,
+            )
         return
     texts, settings = instructions_for(candidates.keys, collection), arguments.settings.index
     write = partial(write_index, items=items, image_path=collection.image_path, instructions=texts)
@@ -147,8 +167,12 @@ def index_part(
 
 
 @torch.no_grad()
-def publish_codes(run: Run, embeddings: Vectors, modalities: np.ndarray, settings: Settings) -> None:
-    """Publish fusion, quantizer and decoder for these candidates: embeddings (n, d), modalities (n,)."""
+def publish_codes(
+    run: Run, embeddings: Vectors, modalities: np.ndarray, settings: Settings
+) -> None:
+    """Publish fusion, quantizer and decoder for these candidates: embeddings (n, d), modalities
+    (n,).
+    """
     config = settings.quantizer.quantizer
     rows = np.sort(np.random.default_rng(settings.seed).permutation(len(modalities))[:SAMPLE])
     quantizer = ResidualQuantizer(config)
@@ -171,11 +195,15 @@ def embedding_as_it_is(dim: int) -> Fusion:
 
 @torch.no_grad()
 def geometry_alone(quantizer: ResidualQuantizer) -> IDDecoder:
-    """A decoder whose logits are the distances to the codewords, and which a search does not ask."""
+    """A decoder whose logits are the distances to the codewords, and which a search does not
+    ask.
+    """
     config = quantizer.config
     sizes = dict.fromkeys(("width", "layers", "heads", "head_width", "ff_width", "prefix"), 1)
     options = {"dropout": 0.0, "geometry": True, "decoder_weight": 0.0}
-    decoder = IDDecoder(DecoderConfig(config.dim, config.levels, config.codebook_size, **sizes, **options))
+    decoder = IDDecoder(
+        DecoderConfig(config.dim, config.levels, config.codebook_size, **sizes, **options)
+    )
     decoder.initialize(quantizer)
     for weight in decoder.t5.parameters():
         weight.zero_()

@@ -1,7 +1,9 @@
-"""Whether a text names what the captions of a photograph name: a judge for answers to "What is this?".
+"""Whether a text names what the captions of a photograph name: a judge for answers to "What is
+this?".
 
-A text of the form "Dog (domestic dog, Canis familiaris): a member of …" has three names; a short text is a name itself.
-A name is right if it occurs in a caption, word by word; singular and plural count as the same.
+A text of the form "Dog (domestic dog, Canis familiaris): a member of …" has three names; a short
+text is a name itself. A name is right if it occurs in a caption, word by word; singular and plural
+count as the same.
 """
 
 import re
@@ -10,7 +12,8 @@ from collections.abc import Iterable
 from genius.explore.word_fits import singular
 
 WORD = re.compile(r"[a-z]+")
-NAMES = re.compile(r"(?P<name>[^():]+)(?:\((?P<others>[^()]*)\))?:\s")  # of an entry, before its definition
+# of an entry, before its definition
+NAMES = re.compile(r"(?P<name>[^():]+)(?:\((?P<others>[^()]*)\))?:\s")
 LONGEST_NAME = 4  # words of a text without a definition that is a name
 
 
@@ -20,7 +23,9 @@ def words(text: str) -> list[str]:
 
 
 def names(text: str) -> list[str]:
-    """The names that a text gives to what it is about; none for a long text without a definition."""
+    """The names that a text gives to what it is about; none for a long text without a
+    definition.
+    """
     entry = NAMES.match(text)
     if entry:
         others = (entry["others"] or "").split(",")

@@ -1,7 +1,8 @@
 """Epoch checkpoints: a stage that was killed resumes after its last complete epoch.
 
-The random generators are seeded with (seed, epoch) at the start of each epoch, so a checkpoint holds only weights and
-optimizer state; on the same CPU the result equals that of an uninterrupted run.
+The random generators are seeded with (seed, epoch) at the start of each epoch, so a checkpoint
+holds only weights and optimizer state; on the same CPU the result equals that of an uninterrupted
+run.
 """
 
 import dataclasses
@@ -26,7 +27,9 @@ class Checkpoints:
     """The last and the best epoch of one stage, in RUN/checkpoints/STAGE."""
 
     def __init__(self, run: Path, stage: str, *facts: Any):
-        """facts: what the stage depends on (settings, digests); `resume` refuses a checkpoint with others."""
+        """facts: what the stage depends on (settings, digests); `resume` refuses a checkpoint with
+        others.
+        """
         self.folder = run / "checkpoints" / stage
         self.stage = stage
         self.facts = fingerprint(*facts)
@@ -41,7 +44,8 @@ class Checkpoints:
             return 0
         if state["facts"] != self.facts:
             raise UserError(
-                f"{self.folder} was made with other settings or data; delete that folder to restart "
+                f"{self.folder} was made with other settings or data; delete that folder "
+                "to restart "
                 f"the {self.stage}, or use the settings it was started with"
             )
         saved = self._read(state["epoch"])
@@ -50,10 +54,14 @@ class Checkpoints:
         print(f"{self.stage}: resuming after epoch {state['epoch']}")
         return state["epoch"] + 1
 
-    def save(self, model: nn.Module, optimizer: torch.optim.Optimizer, epoch: int, score: float = 0.0) -> None:
-        """Write the epoch, then update state.json; if killed in between, the previous epoch stays valid.
+    def save(
+        self, model: nn.Module, optimizer: torch.optim.Optimizer, epoch: int, score: float = 0.0
+    ) -> None:
+        """Write the epoch, then update state.json; if killed in between, the previous epoch stays
+        valid.
 
-        The epoch with the highest score is kept, too, for `load_best`. Only the main process writes.
+        The epoch with the highest score is kept, too, for `load_best`. Only the main process
+        writes.
         """
         if is_main():
             file = self._file(epoch)
@@ -65,7 +73,9 @@ class Checkpoints:
             best = self._state().get("best")
             if best is None or score > best["score"]:
                 best = {"epoch": epoch, "score": score}
-            write_json(self.folder / "state.json", {"epoch": epoch, "best": best, "facts": self.facts})
+            write_json(
+                self.folder / "state.json", {"epoch": epoch, "best": best, "facts": self.facts}
+            )
             for old in {*self.folder.glob("epoch-*")} - {file, self._file(best["epoch"])}:
                 old.unlink()
         barrier()
@@ -73,13 +83,16 @@ class Checkpoints:
     def epochs(
         self, model: nn.Module, optimizer: torch.optim.Optimizer, epochs: int, patience: int = 0
     ) -> Iterator[int]:
-        """The epochs that are not done; before the first one, the last that is done is loaded, see `resume`.
+        """The epochs that are not done; before the first one, the last that is done is loaded, see
+        `resume`.
 
         patience: end when so many epochs were saved after the one with the highest score; 0: never.
         """
         for epoch in range(self.resume(model, optimizer), epochs):
             if patience and epoch and epoch - 1 - self._state()["best"]["epoch"] >= patience:
-                print(f"{self.stage}: stopping, because the last epochs were no better on validation")
+                print(
+                    f"{self.stage}: stopping, because the last epochs were no better on validation"
+                )
                 return
             yield epoch
 
@@ -113,7 +126,9 @@ def fingerprint(*facts: Any) -> str:
 
 
 def files_stamp(files: Iterable[tuple[str, Path]]) -> str:
-    """A short checksum of names, sizes and times of change of files; those that are gone count for nothing."""
+    """A short checksum of names, sizes and times of change of files; those that are gone count for
+    nothing.
+    """
     states = []
     for name, file in files:
         with suppress(OSError):  # it is gone meanwhile, or a link to nothing
@@ -123,6 +138,8 @@ def files_stamp(files: Iterable[tuple[str, Path]]) -> str:
 
 
 def reseed(seed: int, epoch: int) -> np.random.Generator:
-    """Seed torch for this epoch and process; -> numpy's generator for the epoch, the same on all processes."""
+    """Seed torch for this epoch and process; -> numpy's generator for the epoch, the same on all
+    processes.
+    """
     torch.manual_seed(seed * 100_003 + epoch + (rank() << 32))
     return np.random.default_rng((seed, epoch))

@@ -1,12 +1,14 @@
-"""Pseudo-pictures of the classes that an image tower can name: trainings see what their photographs do not show (ours).
+"""Pseudo-pictures of the classes that an image tower can name: trainings see what their photographs
+do not show (ours).
 
-A pseudo-picture is a vector that the tower might put out for a picture of a class: the mean output for pictures that
-the classifier takes for this class, a share of another picture's, noise, and as much along the classifier's row as
-makes the class as probable as in a photograph. `ClassCollection` adds pseudo-pictures, entries with the names and
-definitions of the classes, and queries for them to a collection, so that every stage learns from them. No index has
-them.
+A pseudo-picture is a vector that the tower might put out for a picture of a class: the mean output
+for pictures that the classifier takes for this class, a share of another picture's, noise, and as
+much along the classifier's row as makes the class as probable as in a photograph. `ClassCollection`
+adds pseudo-pictures, entries with the names and definitions of the classes, and queries for them to
+a collection, so that every stage learns from them. No index has them.
 
-Shapes: n outputs, t width of a tower's outputs, c classes, p pseudo-pictures of a class, v views, b block.
+Shapes: n outputs, t width of a tower's outputs, c classes, p pseudo-pictures of a class, v views, b
+block.
 """
 
 import json
@@ -33,12 +35,15 @@ VALIDATED = 5  # every fifth class has validation queries: its last pseudo-pictu
 MAX_PICTURES = 100  # of a class
 OTHER, NOISE = 0.2, 0.5  # of another picture's output, and of noise, in standard deviations
 LEAST, MOST = 0.3, 0.95  # probability of the class of a pseudo-picture
-HALVINGS, LONGEST = 12, 2.0  # of the search for it, and the longest step along the row, in lengths of an output
+# of the search for it, and the longest step along the row, in lengths of an output
+HALVINGS, LONGEST = 12, 2.0
 BLOCK = 2048  # outputs that are computed together
 
 
 class ClassCollection(Collection):
-    """A collection, and a dataset of the classes: for each an entry, pseudo-pictures, and pairs of both."""
+    """A collection, and a dataset of the classes: for each an entry, pseudo-pictures, and pairs of
+    both.
+    """
 
     def __init__(self, root: Path | str, labels: str, pictures: int):
         """labels: a name of timm's, see ClassTexts. pictures: pseudo-pictures of each class."""
@@ -50,7 +55,12 @@ class ClassCollection(Collection):
         """Those of the collection; the classes have all that any dataset has for a task."""
         instructions = super().instructions()
         for task in TRAINED:
-            texts = [text for key, of_key in instructions.items() if key[1:] == TASKS[task] for text in of_key]
+            texts = [
+                text
+                for key, of_key in instructions.items()
+                if key[1:] == TASKS[task]
+                for text in of_key
+            ]
             if texts:
                 instructions[self._number, *TASKS[task]] = list(dict.fromkeys(texts))
         return instructions
@@ -58,7 +68,9 @@ class ClassCollection(Collection):
     def rows(self) -> list[BenchmarkRow]:
         known = self.instructions()
         tasks = [task for task in TRAINED if (self._number, *TASKS[task]) in known]
-        return super().rows() + [BenchmarkRow(self._number, task, DATASET, ("train", "val")) for task in tasks]
+        return super().rows() + [
+            BenchmarkRow(self._number, task, DATASET, ("train", "val")) for task in tasks
+        ]
 
     def all_candidates(self) -> Iterator[Item]:
         yield from super().all_candidates()
@@ -77,19 +89,29 @@ class ClassCollection(Collection):
                 yield from self._queries(split, each.task)
 
     def _queries(self, split: str, task: int) -> Iterator[LabeledQuery]:
-        """Words ask for all pseudo-pictures of their class; a pseudo-picture asks for the entry, or for other pairs."""
+        """Words ask for all pseudo-pictures of their class; a pseudo-picture asks for the entry, or
+        for other pairs.
+        """
         asked, target = TASKS[task]
         texts, is_train = ClassTexts.of(self.labels), split == "train"
         for class_ in range(0, len(texts.names), 1 if is_train else VALIDATED):
             names = texts.names[class_]
-            parts = {"name": names[0], "names": ", ".join(names), "definition": texts.definitions[class_]}
+            parts = {
+                "name": names[0],
+                "names": ", ".join(names),
+                "definition": texts.definitions[class_],
+            }
             words = [text.format(**parts) for text in QUERIES_BY_TEXT]
             pictures = range(self.pictures - 1) if is_train else [self.pictures - 1]
             for number in range(len(words)) if asked == Modality.TEXT else pictures:
                 answers = range(1 if target == Modality.TEXT else self.pictures)
                 others = [each for each in answers if each != number or target != asked]
-                name = f"{self._number}:{(task * len(texts.names) + class_) * MAX_PICTURES + number}"
-                question = {Modality.TEXT: words, Modality.IMAGE: [""], Modality.PAIR: QUESTIONS}[asked]
+                name = (
+                    f"{self._number}:{(task * len(texts.names) + class_) * MAX_PICTURES + number}"
+                )
+                question = {Modality.TEXT: words, Modality.IMAGE: [""], Modality.PAIR: QUESTIONS}[
+                    asked
+                ]
                 text = question[number % len(question)]
                 image = None if asked == Modality.TEXT else picture_path(class_, number)
                 positives = tuple(self._id(target, class_, each) for each in others)
@@ -107,11 +129,15 @@ def picture_path(class_: int, picture: int) -> str:
 def picture_rows(paths: Sequence[str], pictures: int) -> np.ndarray:
     """The number of each pseudo-picture among those of all classes; −1 for the path of a file."""
     parts = [path.split(":") if path.startswith(f"{DATASET}:") else None for path in paths]
-    return np.array([int(part[1]) * pictures + int(part[2]) if part else -1 for part in parts], np.int64)
+    return np.array(
+        [int(part[1]) * pictures + int(part[2]) if part else -1 for part in parts], np.int64
+    )
 
 
 def training_collection(root: Path, settings: Settings, run: Run) -> Collection:
-    """What the stages behind the encoder learn from: the collection, with the classes if the settings ask for them."""
+    """What the stages behind the encoder learn from: the collection, with the classes if the
+    settings ask for them.
+    """
     pictures = settings.encoder.locked.class_pictures
     if not pictures:
         return Collection(root)
@@ -127,8 +153,12 @@ def with_classes(collection: Collection, model: dict, pictures: int) -> Collecti
 
 
 @torch.inference_mode()
-def class_outputs(outputs: np.ndarray, head: BridgedHead, pictures: int, views: int, seed: int) -> np.ndarray:
-    """Pseudo-pictures (c · p · v, t), fp16, the views of one after the other; outputs (n, t): of photographs."""
+def class_outputs(
+    outputs: np.ndarray, head: BridgedHead, pictures: int, views: int, seed: int
+) -> np.ndarray:
+    """Pseudo-pictures (c · p · v, t), fp16, the views of one after the other; outputs (n, t): of
+    photographs.
+    """
     generator = torch.Generator().manual_seed(seed)
     rows, bias = head.classifier.cpu(), head.classifier_bias.cpu()
     c, t = rows.shape
@@ -143,12 +173,15 @@ def class_outputs(outputs: np.ndarray, head: BridgedHead, pictures: int, views: 
     std = (squares / len(outputs) - mean.square()).clamp(min=1e-6).sqrt()
     # a class that the photographs hardly show has an uncertain mean, so it gets less of it
     centers = (sums - count[:, None] * mean) / (count[:, None] + 3)
-    directions = F.normalize((rows - rows.mean(0)) * std, dim=-1) * std  # steepest ascent in standardized outputs
+    # steepest ascent in standardized outputs
+    directions = F.normalize((rows - rows.mean(0)) * std, dim=-1) * std
     longest = LONGEST * t**0.5
     made = []
     for classes in torch.arange(c).repeat_interleave(pictures * views).split(BLOCK):
         b = len(classes)
-        others = outputs[torch.randint(len(outputs), (b,), generator=generator).numpy()].astype(np.float32)
+        others = outputs[torch.randint(len(outputs), (b,), generator=generator).numpy()].astype(
+            np.float32
+        )
         values = mean + centers[classes] + OTHER * (torch.from_numpy(others) - mean)
         values += NOISE * std * torch.randn(b, t, generator=generator)
         goal = LEAST + (MOST - LEAST) * torch.rand(b, generator=generator)
@@ -156,7 +189,11 @@ def class_outputs(outputs: np.ndarray, head: BridgedHead, pictures: int, views: 
         logits, slopes = values @ rows.T + bias, directions[classes] @ rows.T
         for _ in range(HALVINGS):
             middle = steps.mean(0)
-            reached = ((logits + middle[:, None] * slopes) / head.temperature).softmax(-1)[torch.arange(b), classes]
-            steps = torch.where(reached < goal, torch.stack([middle, steps[1]]), torch.stack([steps[0], middle]))
+            reached = ((logits + middle[:, None] * slopes) / head.temperature).softmax(-1)[
+                torch.arange(b), classes
+            ]
+            steps = torch.where(
+                reached < goal, torch.stack([middle, steps[1]]), torch.stack([steps[0], middle])
+            )
         made.append((values + steps.mean(0)[:, None] * directions[classes]).half().numpy())
     return np.concatenate(made)

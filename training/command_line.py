@@ -36,17 +36,24 @@ class Arguments:
 def parse_arguments(module: str, doc: str) -> Arguments:
     """Parse the command line and connect to the other processes, if there are any.
 
-    Raises UserError for an unknown setting, with the choices, an impossible value, or a run that is the collection.
+    Raises UserError for an unknown setting, with the choices, an impossible value, or a run that is
+    the collection.
     """
     parser = command_parser(module, doc)
     parser.add_argument("collection", type=Path, help="an M-BEIR-format directory")
     parser.add_argument("run", type=Path, help="the directory to train into")
-    preset = f"the settings (default: {FURTHER}, from the shipped encoder on, for under {FEW:,} pictures, else small)"
+    preset = (
+        f"the settings (default: {FURTHER}, from the shipped encoder on, for under {FEW:,} "
+        "pictures, else small)"
+    )
     parser.add_argument("--preset", choices=PRESETS, help=preset)
     add_seed(parser, "all random choices")
     add_device(parser)
     add_set_argument(parser)
-    workers = "data-loader workers per process; 0: threads (default: with a GPU cores by processes, without 0)"
+    workers = (
+        "data-loader workers per process; 0: threads (default: with a GPU cores by processes, "
+        "without 0)"
+    )
     add_number(parser, "--workers", least=0, metavar="N", help=workers)
     options = parser.parse_args()
     if options.run.resolve() == options.collection.resolve():
@@ -58,24 +65,33 @@ def parse_arguments(module: str, doc: str) -> Arguments:
     settings = with_changes(replace(settings, seed=options.seed), options.set)
     device = init_distributed(options.device)
     if preset == FURTHER and not options.preset:
-        print(f"{options.collection} has few pictures: training begins with the shipped encoder (else: --preset small)")
+        print(
+            f"{options.collection} has few pictures: training begins with the shipped "
+            "encoder (else: --preset small)"
+        )
     workers = default_workers(device) if options.workers is None else options.workers
     return Arguments(options.collection, options.run, preset, settings, str(device), workers)
 
 
 def default_preset(root: Path, run: Path) -> str:
-    """That with which the run was begun; for others FURTHER if there are pictures, but few, else small."""
+    """That with which the run was begun; for others FURTHER if there are pictures, but few, else
+    small.
+    """
     begun = Run(run).manifest.get("preset")
     if begun in PRESETS:
         return begun
-    pictures = sum(1 for _ in islice((item for item in Collection(root).all_candidates() if item.image), FEW))
+    pictures = sum(
+        1 for _ in islice((item for item in Collection(root).all_candidates() if item.image), FEW)
+    )
     return FURTHER if 0 < pictures < FEW and PHOTO_RUN.is_dir() else "small"
 
 
 def fitted(settings: Settings, collection: Collection) -> Settings:
     """With the checksum and dimension of the shipped encoder, and sizes that fit the collection."""
     photos = photo_run()
-    items, pairs = (sum(1 for _ in some) for some in (collection.all_candidates(), collection.queries("train")))
+    items, pairs = (
+        sum(1 for _ in some) for some in (collection.all_candidates(), collection.queries("train"))
+    )
     settings = with_values(settings, {"encoder": {"pretrained": photos.digest("encoder")}})
     return settings_for(settings, embedding_dim(photos), items, pairs, reads_apart(photos))
 
@@ -83,7 +99,9 @@ def fitted(settings: Settings, collection: Collection) -> Settings:
 def parse_run(module: str, doc: str, arguments: Sequence[str] | None) -> tuple[Path, Path, str]:
     """COLLECTION, RUN and the device of a command that adds a part to a trained run."""
     parser = command_parser(module, doc)
-    parser.add_argument("collection", type=Path, help="the M-BEIR-format directory that RUN was trained on")
+    parser.add_argument(
+        "collection", type=Path, help="the M-BEIR-format directory that RUN was trained on"
+    )
     parser.add_argument("run", type=Path, help="a trained run")
     add_device(parser)
     options = parser.parse_args(arguments)
@@ -92,7 +110,9 @@ def parse_run(module: str, doc: str, arguments: Sequence[str] | None) -> tuple[P
 
 def add_set_argument(parser: argparse.ArgumentParser) -> None:
     change = "change one setting, e.g. --set decoder.epochs=3; may be repeated"
-    parser.add_argument("--set", action="append", default=[], metavar="STAGE.NAME=VALUE", help=change)
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="STAGE.NAME=VALUE", help=change
+    )
 
 
 def print_done(run: Path) -> None:

@@ -15,20 +15,26 @@ from training import NOTES
 from training.distributed import is_main
 
 CURVES, HEALTH = "reports/training.json", "reports/health.json"
-VALIDATION = "validation "  # starts the name of a rate of validation queries; other figures are losses
+# starts the name of a rate of validation queries; other figures are losses
+VALIDATION = "validation "
 LOG_RATIO = 100  # losses that differ by more are drawn on a logarithmic axis
 COMMAND = "python -m training COLLECTION RUN"
 
 Epoch = dict[str, float]
 
 
-def record_epoch(run: Run, stage: str, epoch: int, figures: Epoch, started: float, pace: str) -> None:
-    """Print the figures of an epoch, and let the main process add them to the stage's curve in the report.
+def record_epoch(
+    run: Run, stage: str, epoch: int, figures: Epoch, started: float, pace: str
+) -> None:
+    """Print the figures of an epoch, and let the main process add them to the stage's curve in the
+    report.
 
     Replaces this epoch and later ones of an earlier try. started: by `time.perf_counter`.
     """
     seconds = time.perf_counter() - started
-    shown = [f"{name} {figure:{'.1%' if _is_rate(name) else '.4g'}}" for name, figure in figures.items()]
+    shown = [
+        f"{name} {figure:{'.1%' if _is_rate(name) else '.4g'}}" for name, figure in figures.items()
+    ]
     print(f"{stage} epoch {epoch}", *shown, f"{seconds:.0f} s, {pace}", sep="  ", flush=True)
     if is_main():
         curves = read_curves(run)
@@ -39,34 +45,60 @@ def record_epoch(run: Run, stage: str, epoch: int, figures: Epoch, started: floa
 
 
 def read_curves(run: Run) -> dict[str, list[Epoch]]:
-    """Stage -> {"epoch": 0, "loss": …, …} of each epoch, as it was recorded. Raises UserError for a foreign file."""
+    """Stage -> {"epoch": 0, "loss": …, …} of each epoch, as it was recorded. Raises UserError for a
+    foreign file.
+    """
     file, curves = run.path / CURVES, {}
     for table in Report.load(file).tables if file.exists() else ():
         names = [column.name for column in table.columns]
         curves[table.title.lower()] = [
-            {name: value for name, value in zip(names, row, strict=True) if value is not None} for row in table.rows
+            {name: value for name, value in zip(names, row, strict=True) if value is not None}
+            for row in table.rows
         ]
     return curves
 
 
 def curves_report(curves: Mapping[str, Sequence[Epoch]]) -> Report:
-    """The report of all stages. It names no parts: while a stage learns, the run has those of the try before."""
+    """The report of all stages. It names no parts: while a stage learns, the run has those of the
+    try before.
+    """
     tables, plots, durations = [], [], []
     for stage, epochs in curves.items():
         names = list(dict.fromkeys(name for epoch in epochs for name in epoch))
         columns = [
-            Column(name, "%", 2) if _is_rate(name) else Column(name, digits=1 if name == "seconds" else 4)
+            Column(name, "%", 2)
+            if _is_rate(name)
+            else Column(name, digits=1 if name == "seconds" else 4)
             for name in names
         ]
-        tables.append(Table(stage.capitalize(), columns, [[epoch.get(name) for name in names] for epoch in epochs]))
+        tables.append(
+            Table(
+                stage.capitalize(),
+                columns,
+                [[epoch.get(name) for name in names] for epoch in epochs],
+            )
+        )
         rates = list(filter(_is_rate, names))
         losses = [name for name in names if name not in ("epoch", "seconds", *rates)]
         for kind, of_kind in (("loss", losses), ("validation", rates)):
             if of_kind:
-                plots.append(_curves_plot(f"{stage.capitalize()}: {kind}", epochs, of_kind, kind == "validation"))
+                plots.append(
+                    _curves_plot(
+                        f"{stage.capitalize()}: {kind}", epochs, of_kind, kind == "validation"
+                    )
+                )
         seconds = sum(epoch.get("seconds", 0.0) for epoch in epochs)
-        durations.append(f"{stage}: {len(epochs)} epoch{'s' * (len(epochs) > 1)} in {seconds:,.0f} s")
-    return Report("Training", f"{NOTES['curves']}\n\n{'; '.join(durations)}.", COMMAND, version(), tables, plots)
+        durations.append(
+            f"{stage}: {len(epochs)} epoch{'s' * (len(epochs) > 1)} in {seconds:,.0f} s"
+        )
+    return Report(
+        "Training",
+        f"{NOTES['curves']}\n\n{'; '.join(durations)}.",
+        COMMAND,
+        version(),
+        tables,
+        plots,
+    )
 
 
 def _is_rate(name: str) -> bool:
@@ -78,15 +110,25 @@ def _curves_plot(title: str, epochs: Sequence[Epoch], names: Sequence[str], shar
     for name in names:
         known = [epoch for epoch in epochs if name in epoch]
         points = [float(epoch["epoch"]) for epoch in known]
-        series.append(Series(name.removeprefix(VALIDATION), points, [epoch[name] for epoch in known]))
+        series.append(
+            Series(name.removeprefix(VALIDATION), points, [epoch[name] for epoch in known])
+        )
     positive = [value for each in series for value in each.y if value > 0]
     log = not shares and bool(positive) and max(positive) > LOG_RATIO * min(positive)
-    return Plot(title, "lines", Axis("epoch"), Axis("share" if shares else "loss", "%" * shares, log), series)
+    return Plot(
+        title,
+        "lines",
+        Axis("epoch"),
+        Axis("share" if shares else "loss", "%" * shares, log),
+        series,
+    )
 
 
 def health_report(health: Mapping[str, Any], version: str) -> Report:
     """health: of `table_health`, and the hit rates on validation queries."""
-    rows: list[list[Cell]] = [[name.replace("_", " "), value] for name, value in health.items() if name != "levels"]
+    rows: list[list[Cell]] = [
+        [name.replace("_", " "), value] for name, value in health.items() if name != "levels"
+    ]
     ids = Table("IDs", [Column("figure"), Column("value", digits=4)], rows)
     alone = f"{100 * health['items_alone']:.1f} % of the items have an ID of their own"
     note = f"{NOTES['health_lead']}\n\n{NOTES['health']}"

@@ -1,12 +1,15 @@
-"""Training with several processes, through accelerate; with one process every function here does nothing.
+"""Training with several processes, through accelerate; with one process every function here does
+nothing.
 
-    accelerate launch -m training COLLECTION RUN           # a process for each GPU, on one host or several
+    accelerate launch -m training COLLECTION RUN           # a process for each GPU, on one host or
+                                                           several
     torchrun --nproc-per-node 2 -m training COLLECTION RUN --device cpu
 
-COLLECTION and RUN are on a file system that every host shares. The batch of the settings is the global one: every
-process draws all of it from the same numpy generator, computes its slice, and gathers what losses compare; torch's
-own randomness (dropout) differs between processes. Gradients are averaged here and not by DDP, because a step has two
-forward passes, and a batch may contain no image, or no text.
+COLLECTION and RUN are on a file system that every host shares. The batch of the settings is the
+global one: every process draws all of it from the same numpy generator, computes its slice, and
+gathers what losses compare; torch's own randomness (dropout) differs between processes. Gradients
+are averaged here and not by DDP, because a step has two forward passes, and a batch may contain no
+image, or no text.
 
 Shapes: n rows of a batch, d dim.
 """
@@ -37,7 +40,8 @@ TIMEOUT = timedelta(days=1)  # while the main process decodes, clusters or publi
 def init_distributed(device: str | None) -> torch.device:
     """Connect to the other processes that were launched, if any; -> the device to compute on.
 
-    All but the main process print nothing from then on. Raises UserError if the device cannot be used.
+    All but the main process print nothing from then on. Raises UserError if the device cannot be
+    used.
     """
     chosen = usable_device(device)
     state = PartialState(cpu=chosen.type == "cpu", timeout=TIMEOUT)
@@ -50,19 +54,28 @@ def init_distributed(device: str | None) -> torch.device:
 
 
 def run_alone(main: Callable[[], object]) -> None:
-    """Run a command whose work processes do not share; several that were launched for it end with a sentence."""
+    """Run a command whose work processes do not share; several that were launched for it end with a
+    sentence.
+    """
     with exit_on_user_error():
         if (processes := os.environ.get("WORLD_SIZE", "1")) != "1":
             raise UserError(
-                f"{processes} processes were started (WORLD_SIZE), but only training, its stages and training.folder "
+                f"{processes} processes were started (WORLD_SIZE), but only training, its "
+                "stages and training.folder "
                 "share their work; start this command by python -m, without a launcher"
             )
         main()
 
 
 def default_workers(device: torch.device) -> int:
-    """Data-loader workers per process: with a GPU the host's cores divided by its processes, otherwise none."""
-    return 0 if device.type == "cpu" else max(1, (os.cpu_count() or 1) // int(os.environ.get("LOCAL_WORLD_SIZE", 1)))
+    """Data-loader workers per process: with a GPU the host's cores divided by its processes,
+    otherwise none.
+    """
+    return (
+        0
+        if device.type == "cpu"
+        else max(1, (os.cpu_count() or 1) // int(os.environ.get("LOCAL_WORLD_SIZE", 1)))
+    )
 
 
 def world_size() -> int:
@@ -84,7 +97,9 @@ def barrier() -> None:
 
 @contextmanager
 def main_process_first() -> Iterator[None]:
-    """The main process runs the block before the others, which find what it wrote; they go on if it failed, too."""
+    """The main process runs the block before the others, which find what it wrote; they go on if it
+    failed, too.
+    """
     if not is_main():
         barrier()
     try:
@@ -116,7 +131,9 @@ def local_slice(n: int) -> slice:
 
 
 def local_weight(n: int) -> float:
-    """Weight of the mean over this process's slice, so that the mean over processes is the mean over n rows."""
+    """Weight of the mean over this process's slice, so that the mean over processes is the mean
+    over n rows.
+    """
     local = local_slice(n)
     return (local.stop - local.start) * world_size() / n if n >= world_size() else 1.0
 

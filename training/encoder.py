@@ -34,9 +34,21 @@ from training.class_pictures import with_classes
 from training.command_line import Arguments
 from training.curves import record_epoch
 from training.distributed import broadcast_buffers, is_main, progress_bar, world_size
-from training.encoder_inputs import OWN_INSTRUCTION, FeatureFusionLoader, InputLoader, InstructionSwaps
+from training.encoder_inputs import (
+    OWN_INSTRUCTION,
+    FeatureFusionLoader,
+    InputLoader,
+    InstructionSwaps,
+)
 from training.locked import LockedEncoder, LockedLoader
-from training.optimization import WeightAverage, adamw, bf16_where_fast, contrastive_loss, cosine, descend
+from training.optimization import (
+    WeightAverage,
+    adamw,
+    bf16_where_fast,
+    contrastive_loss,
+    cosine,
+    descend,
+)
 from training.pairs import CandidateTable, Pairs
 from training.presets import SHIPPED, photo_run
 from training.settings import EncoderSettings
@@ -50,29 +62,45 @@ FUSION_LAYERS = 2  # of CLIP-FF, as in UniIR
 
 
 def train(arguments: Arguments) -> None:
-    """Train the encoder, or take it as it is, and publish it. Raises UserError for settings that do not fit it."""
+    """Train the encoder, or take it as it is, and publish it. Raises UserError for settings that do
+    not fit it.
+    """
     settings, seed = arguments.settings.encoder, arguments.settings.seed
     run = Run(arguments.run)
     torch.manual_seed(seed)
     encoder = new_encoder(settings)
-    collection = with_classes(Collection(arguments.collection), encoder.config.model, settings.locked.class_pictures)
+    collection = with_classes(
+        Collection(arguments.collection), encoder.config.model, settings.locked.class_pictures
+    )
     if settings.fusion == "feature":
         encoder = FeatureFusionEncoder.over(encoder, FUSION_LAYERS)
     encoder.check()
     if encoder.config.apart and settings.modality_weight:
-        raise UserError("this encoder reads instructions apart from texts, so set encoder.modality_weight to 0")
+        raise UserError(
+            "this encoder reads instructions apart from texts, so set encoder.modality_weight to 0"
+        )
     if settings.grad_checkpointing:
         if not hasattr(encoder.clip, "set_grad_checkpointing"):
-            raise UserError("encoder.grad_checkpointing is for the models of open_clip; set it to false for BLIP")
-        encoder.clip.set_grad_checkpointing()  # activations are computed again for gradients, and not kept
+            raise UserError(
+                "encoder.grad_checkpointing is for the models of open_clip; set it to "
+                "false for BLIP"
+            )
+        # activations are computed again for gradients, and not kept
+        encoder.clip.set_grad_checkpointing()
     if settings.locked.enabled:
-        round_weights(encoder, settings)  # so that the heads learn on outputs of the towers that will be stored
-    if world_size() > 1 and torch.device(arguments.device).type == "cuda":  # on CPUs each normalizes over its slice
+        # so that the heads learn on outputs of the towers that will be stored
+        round_weights(encoder, settings)
+    # on CPUs each normalizes over its slice
+    if world_size() > 1 and torch.device(arguments.device).type == "cuda":
         encoder.clip = convert_sync_batchnorm(encoder.clip)
     encoder = encoder.to(arguments.device, memory_format=torch.channels_last)
     checkpoints = fit_encoder(encoder, collection, arguments) if settings.epochs else None
     round_weights(encoder, settings)
-    publish(run, "encoder", partial(encoder.eval().cpu().save, half=settings.half, eight_bit=settings.eight_bit))
+    publish(
+        run,
+        "encoder",
+        partial(encoder.eval().cpu().save, half=settings.half, eight_bit=settings.eight_bit),
+    )
     if checkpoints is not None:
         checkpoints.clear()  # once the weights are published
     if is_main():
@@ -86,16 +114,21 @@ def round_weights(encoder: Encoder, settings: EncoderSettings) -> None:
 
 
 def new_encoder(settings: EncoderSettings) -> Encoder:
-    """A pretrained encoder, one made of pretrained towers, or one of the given architecture with random weights.
+    """A pretrained encoder, one made of pretrained towers, or one of the given architecture with
+    random weights.
 
-    Raises UserError if weights cannot be loaded, the architecture cannot be built, or only one tower is given.
+    Raises UserError if weights cannot be loaded, the architecture cannot be built, or only one
+    tower is given.
     """
     if settings.image_tower or settings.text_tower:
         if not (settings.image_tower and settings.text_tower):
             raise UserError("set encoder.image_tower and encoder.text_tower, both or neither")
         encoder = Encoder.from_towers(settings.image_tower, settings.text_tower, settings.towers)
         if settings.towers.bridge and "bridge" not in encoder.config.model:
-            print("encoder: the image tower does not say that its classes are of ImageNet, so there is no class bridge")
+            print(
+                "encoder: the image tower does not say that its classes are of ImageNet, "
+                "so there is no class bridge"
+            )
         return encoder
     if settings.architecture == SHIPPED:
         return Encoder.load(photo_run().folder("encoder"))
@@ -114,22 +147,32 @@ def new_encoder(settings: EncoderSettings) -> Encoder:
     try:
         with quiet_hub():
             side = architecture["vision_cfg"]["image_size"]
-            return Encoder(EncoderConfig(architecture, asdict(PreprocessCfg(size=side, resize_mode="squash"))))
+            return Encoder(
+                EncoderConfig(architecture, asdict(PreprocessCfg(size=side, resize_mode="squash")))
+            )
     except Exception as error:  # open_clip, timm, transformers and the hub raise many types
         raise UserError(
-            f"the architecture {settings.architecture} cannot be built ({textwrap.shorten(str(error), 200)}); set "
+            f"the architecture {settings.architecture} cannot be built "
+            f"({textwrap.shorten(str(error), 200)}); set "
             "encoder.architecture to another one"
         ) from error
 
 
 def fit_encoder(encoder: Encoder, collection: Collection, arguments: Arguments) -> Checkpoints:
-    """Train every weight, or the heads alone behind locked towers. Returns the checkpoints, to be cleared."""
+    """Train every weight, or the heads alone behind locked towers. Returns the checkpoints, to be
+    cleared.
+    """
     settings, seed = arguments.settings.encoder, arguments.settings.seed
     candidates = CandidateTable.read(collection)
-    splits = [Pairs.read(collection, split, candidates).select_rows(settings.rows) for split in ("train", "val")]
+    splits = [
+        Pairs.read(collection, split, candidates).select_rows(settings.rows)
+        for split in ("train", "val")
+    ]
     pairs, swaps, kinds = splits[0], None, candidates.modalities if encoder.config.apart else None
     if settings.modality_weight:
-        swaps = InstructionSwaps(collection, pairs, candidates, settings, encoder.dim).to(encoder.device)
+        swaps = InstructionSwaps(collection, pairs, candidates, settings, encoder.dim).to(
+            encoder.device
+        )
     digests = pairs.training_digest, candidates.content_digest
     checkpoints = Checkpoints(arguments.run, "encoder", settings, seed, *digests)
     if settings.locked.enabled:
@@ -154,18 +197,23 @@ def fit(
     checkpoints: Checkpoints,
     kinds: np.ndarray | None,
 ) -> None:
-    """Run the epochs that are not done; in the end the encoder has the average of its weights, if it is asked for.
+    """Run the epochs that are not done; in the end the encoder has the average of its weights, if
+    it is asked for.
 
     kinds: modalities (n,) of the candidates, if only those of the wanted one are negatives.
     """
     settings, seed, swaps = arguments.settings.encoder, arguments.settings.seed, loader.swaps
     pairs, val_pairs = splits
     average = WeightAverage(encoder, settings.average)
-    model = nn.ModuleDict({"encoder": encoder, "average": average} | ({} if swaps is None else {"swaps": swaps}))
+    model = nn.ModuleDict(
+        {"encoder": encoder, "average": average} | ({} if swaps is None else {"swaps": swaps})
+    )
     optimizer = adamw(model, settings.learning_rate, settings.weight_decay, BETAS, fused=True)
     for epoch in checkpoints.epochs(model, optimizer, settings.epochs):
         rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
-        batches = pairs.batches(rng, settings.batch, settings.group, settings.upsample_to, settings.drop_last)
+        batches = pairs.batches(
+            rng, settings.batch, settings.group, settings.upsample_to, settings.drop_last
+        )
         encoder.train()
         inputs, steps = loader.load_pairs(pairs, batches, rng, training=True), len(batches)
         progress = progress_bar(inputs, desc=f"encoder epoch {epoch}", unit="batch", total=steps)
@@ -173,15 +221,23 @@ def fit(
             rate = cosine(epoch * steps + step, settings.epochs * steps, settings.warmup)
             with bf16_where_fast(encoder.device, settings.bf16):
                 query, target = queries.embedding(encoder), targets.embedding(encoder)
-            labeled = np.flatnonzero(queries.instruction == OWN_INSTRUCTION)  # what other queries retrieve is not known
-            rows, no_negative = targets.rows[labeled], np.zeros((len(labeled), len(labeled)), dtype=bool)
+            # what other queries retrieve is not known
+            labeled = np.flatnonzero(queries.instruction == OWN_INSTRUCTION)
+            rows, no_negative = (
+                targets.rows[labeled],
+                np.zeros((len(labeled), len(labeled)), dtype=bool),
+            )
             if settings.mask_positives:
                 no_negative |= pairs.positive_mask(queries.rows[labeled], rows)
             if kinds is not None:
                 no_negative |= kinds[rows, None] != kinds[rows]
             mask = torch.from_numpy(no_negative).to(encoder.device) if no_negative.any() else None
             loss = contrastive_loss(
-                query[labeled], target[labeled], encoder.logit_scale.exp(), mask, settings.symmetric_loss
+                query[labeled],
+                target[labeled],
+                encoder.logit_scale.exp(),
+                mask,
+                settings.symmetric_loss,
             )
             if swaps is not None:
                 loss = loss + swaps.loss(queries, targets, query, target)
@@ -195,7 +251,11 @@ def fit(
         pace = seconds_per_step(started, steps)
         with average.averaged_weights():
             hit_at_1, hit_at_5 = validate(encoder, loader, val_pairs, seed, kinds)
-        figures = {"loss": np.mean(losses), "validation hit@1": hit_at_1, "validation hit@5": hit_at_5}
+        figures = {
+            "loss": np.mean(losses),
+            "validation hit@1": hit_at_1,
+            "validation hit@5": hit_at_5,
+        }
         record_epoch(Run(arguments.run), "encoder", epoch, figures, started, pace)
         checkpoints.save(model, optimizer, epoch)
     average.apply_averages()

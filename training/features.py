@@ -42,7 +42,9 @@ from training.tower_features import Tower, known_features, look_up
 
 
 def train(arguments: Arguments) -> None:
-    """Compute the shards that are missing from the feature files; every process takes its part of them."""
+    """Compute the shards that are missing from the feature files; every process takes its part of
+    them.
+    """
     settings, seed = arguments.settings.features, arguments.settings.seed
     run = Run(arguments.run)
     collection = training_collection(arguments.collection, arguments.settings, run)
@@ -50,14 +52,16 @@ def train(arguments: Arguments) -> None:
     if encoder.dim != arguments.settings.quantizer.fusion.dim:
         raise UserError(
             f"the encoder's vectors have dimension {encoder.dim}, the fusion expects "
-            f"{arguments.settings.quantizer.fusion.dim}; set quantizer.fusion.dim, quantizer.quantizer.dim and "
+            f"{arguments.settings.quantizer.fusion.dim}; set quantizer.fusion.dim, "
+            "quantizer.quantizer.dim and "
             f"decoder.decoder.dim to {encoder.dim}"
         )
     encoder.check()
     apart = encoder.config.apart
     if apart != arguments.settings.quantizer.fusion.instruction:
         raise UserError(
-            f"the encoder reads instructions {'apart from' if apart else 'and'} texts{' as one' * (not apart)}; set "
+            f"the encoder reads instructions {'apart from' if apart else 'and'} "
+            f"texts{' as one' * (not apart)}; set "
             f"quantizer.fusion.instruction to {str(apart).lower()}"
         )
     candidates = CandidateTable.read(collection)
@@ -65,41 +69,77 @@ def train(arguments: Arguments) -> None:
     cache = known_features(run, collection, arguments.settings.encoder, encoder, seed)
     if isinstance(collection, ClassCollection) and not cache.images([picture_path(0, 0)]):
         raise UserError(
-            f"{run.path} lacks the outputs of its towers, which the pseudo-pictures of classes are made of; train its "
+            f"{run.path} lacks the outputs of its towers, which the pseudo-pictures of "
+            "classes are made of; train its "
             "encoder again, or go without: --set encoder.locked.class_pictures=0"
         )
     encoder.for_inference()  # not before the outputs of its towers are found by its weights
 
     def fill(
-        name: str, source: str, inputs: Iterable[EncoderInput], n: int, phrasings: int, arrays: Sequence[str]
+        name: str,
+        source: str,
+        inputs: Iterable[EncoderInput],
+        n: int,
+        phrasings: int,
+        arrays: Sequence[str],
     ) -> int:
-        opener = partial(open_item_image, collection, max_side=enough_pixels(encoder.config.preprocess))
-        folder, given = run.path / "features" / name, (source, inputs, n, phrasings, encoder, opener, settings.batch)
+        opener = partial(
+            open_item_image, collection, max_side=enough_pixels(encoder.config.preprocess)
+        )
+        folder, given = (
+            run.path / "features" / name,
+            (source, inputs, n, phrasings, encoder, opener, settings.batch),
+        )
         return fill_files(folder, *given, arguments.workers, cache, arrays)[1]
 
     started = time.perf_counter()
     inputs = (EncoderInput(item.image, [item.text]) for item in collection.all_candidates())
-    encoded = fill("candidates", facts(run, candidates.content_digest, seed), inputs, len(candidates), 1, ARRAYS)
-    cache = cache.with_image_lookup(images_of_candidates(run, collection, candidates, list(sets.values()), seed))
+    encoded = fill(
+        "candidates",
+        facts(run, candidates.content_digest, seed),
+        inputs,
+        len(candidates),
+        1,
+        ARRAYS,
+    )
+    cache = cache.with_image_lookup(
+        images_of_candidates(run, collection, candidates, list(sets.values()), seed)
+    )
     for split, pairs in sets.items():
         phrasings = settings.phrasings if split == "train" else 1
         inputs = draw_phrasings(pairs, phrasings, np.random.default_rng(seed), apart)
         arrays = WITH_INSTRUCTIONS if apart else ARRAYS
-        encoded += fill(split, facts(run, pairs.digest, seed), inputs, len(pairs), phrasings, arrays)
+        encoded += fill(
+            split, facts(run, pairs.digest, seed), inputs, len(pairs), phrasings, arrays
+        )
     print(
         f"features: encoded {encoded} of {len(candidates) + sum(map(len, sets.values()))}, "
         f"{encoded / (time.perf_counter() - started):.1f} per second"
     )
 
 
-def candidate_features(run: Run, collection: Collection, encoder: Encoder, arguments: Arguments) -> FeatureFiles:
-    """The features of the candidates; they are computed if the run lacks them, as after items were removed."""
+def candidate_features(
+    run: Run, collection: Collection, encoder: Encoder, arguments: Arguments
+) -> FeatureFiles:
+    """The features of the candidates; they are computed if the run lacks them, as after items were
+    removed.
+    """
     candidates = CandidateTable.read(collection)
     source = facts(run, candidates.content_digest, arguments.settings.seed)
     inputs = (EncoderInput(item.image, [item.text]) for item in collection.all_candidates())
     opener = partial(open_item_image, collection, max_side=enough_pixels(encoder.config.preprocess))
     folder, batch = run.path / "features" / "candidates", arguments.settings.features.batch
-    given = source, inputs, len(candidates), 1, encoder, opener, batch, arguments.workers, EncoderFeatureCache()
+    given = (
+        source,
+        inputs,
+        len(candidates),
+        1,
+        encoder,
+        opener,
+        batch,
+        arguments.workers,
+        EncoderFeatureCache(),
+    )
     return fill_files(folder, *given)[0]
 
 
@@ -116,21 +156,31 @@ def fill_files(
     cache: EncoderFeatureCache,
     arrays: Sequence[str] = ARRAYS,
 ) -> tuple[FeatureFiles, int]:
-    """Compute what a folder lacks of the features of n inputs; every process takes its part of the shards.
+    """Compute what a folder lacks of the features of n inputs; every process takes its part of the
+    shards.
 
-    Returns the files, and how many inputs were encoded. The arguments are those of FeatureFiles.create and fill.
+    Returns the files, and how many inputs were encoded. The arguments are those of
+    FeatureFiles.create and fill.
     """
     with main_process_first():
         files = FeatureFiles.create(folder, n, phrasings, encoder.dim, source, arrays)
     missing = broadcast_object(files.unfinished())
-    label = folder.name if world_size() == 1 else f"{folder.name}, process {rank() + 1} of {world_size()}"
-    files.fill(encoder, inputs, open_path, batch, label, missing[rank() :: world_size()], workers, cache)
+    label = (
+        folder.name
+        if world_size() == 1
+        else f"{folder.name}, process {rank() + 1} of {world_size()}"
+    )
+    files.fill(
+        encoder, inputs, open_path, batch, label, missing[rank() :: world_size()], workers, cache
+    )
     barrier()
     return FeatureFiles.finished(folder, source), sum(map(files.size, missing))
 
 
 def facts(run: Run, digest: str, seed: int) -> str:
-    """Checksum of what features depend on: the encoder, its inputs (digest), the seed of the phrasings."""
+    """Checksum of what features depend on: the encoder, its inputs (digest), the seed of the
+    phrasings.
+    """
     return fingerprint(run.digest("encoder"), digest, seed)
 
 
@@ -143,7 +193,9 @@ def finished_features(run: Run, name: str, digest: str, seed: int) -> FeatureFil
     try:
         return FeatureFiles.finished(run.path / "features" / name, source)
     except UserError as error:
-        raise UserError(f"{error} --seed {seed}, or name the seed that they were made with, if it is another") from None
+        raise UserError(
+            f"{error} --seed {seed}, or name the seed that they were made with, if it is another"
+        ) from None
 
 
 def images_of_candidates(
@@ -152,12 +204,17 @@ def images_of_candidates(
     """A lookup of the images of queries that candidates have, too, which are not encoded twice."""
     files = finished_features(run, "candidates", candidates.content_digest, seed)
     query_images = {image for pairs in splits for image in pairs.images if image}
-    row = {item.image: row for row, item in enumerate(collection.all_candidates()) if item.image in query_images}
+    row = {
+        item.image: row
+        for row, item in enumerate(collection.all_candidates())
+        if item.image in query_images
+    }
     return partial(look_up, row, lambda rows: files.features(rows).image)
 
 
 def share_features(run: Run, path: Path) -> None:
-    """Give the run at `path` the features of `run`, without those of its fusion, and at last its encoder.
+    """Give the run at `path` the features of `run`, without those of its fusion, and at last its
+    encoder.
 
     All are linked, so they stay if those of `run` are computed again meanwhile.
     """
@@ -173,7 +230,9 @@ def share_features(run: Run, path: Path) -> None:
 
 
 def feature_folders(run: Run) -> list[Path]:
-    """The folders of features of a run, by name; what lies beside them, such as .DS_Store, is no features."""
+    """The folders of features of a run, by name; what lies beside them, such as .DS_Store, is no
+    features.
+    """
     return sorted(file.parent for file in (run.path / "features").glob("*/progress.json"))
 
 
@@ -187,12 +246,16 @@ class Batch:
     modality: Tensor  # (b,) modality of the positive
 
     def part(self, rows: slice) -> "Batch":
-        return Batch(self.queries[rows], self.phrasing[rows], self.positives[rows], self.modality[rows])
+        return Batch(
+            self.queries[rows], self.phrasing[rows], self.positives[rows], self.modality[rows]
+        )
 
 
 @dataclass
 class FeatureSet:
-    """The pairs of one split with the features of queries and candidates, for quantizer and decoder."""
+    """The pairs of one split with the features of queries and candidates, for quantizer and
+    decoder.
+    """
 
     candidates: CandidateTable
     pairs: Pairs
@@ -201,13 +264,19 @@ class FeatureSet:
 
     @property
     def sources(self) -> list[str | int]:
-        """What a training on them depends on: the encoder, its inputs, seed and phrasings, and the labels."""
+        """What a training on them depends on: the encoder, its inputs, seed and phrasings, and the
+        labels.
+        """
         made_from = [files.progress["facts"] for files in (self.query_files, self.candidate_files)]
         return [*made_from, self.query_files.phrasings, self.pairs.training_digest]
 
     @classmethod
-    def read(cls, run: Run, collection: Collection, candidates: CandidateTable, split: str, seed: int) -> "FeatureSet":
-        """Of a split. Raises UserError if the run lacks the features of its encoder for this collection."""
+    def read(
+        cls, run: Run, collection: Collection, candidates: CandidateTable, split: str, seed: int
+    ) -> "FeatureSet":
+        """Of a split. Raises UserError if the run lacks the features of its encoder for this
+        collection.
+        """
         pairs = Pairs.read(collection, split, candidates)
         query_files = finished_features(run, split, pairs.digest, seed)
         candidate_files = finished_features(run, "candidates", candidates.content_digest, seed)
@@ -217,7 +286,12 @@ class FeatureSet:
         """A random phrasing and a random positive for each query."""
         positives = self.pairs.draw_positives(queries, rng)
         phrasing = rng.integers(self.query_files.phrasings, size=len(queries))
-        return Batch(queries, phrasing, positives, torch.from_numpy(self.candidates.modalities[positives]).long())
+        return Batch(
+            queries,
+            phrasing,
+            positives,
+            torch.from_numpy(self.candidates.modalities[positives]).long(),
+        )
 
     def features(self, batch: Batch, device: str) -> tuple[Features, Features]:
         """Features of the queries, and of the positives."""
@@ -230,7 +304,9 @@ def training_features(arguments: Arguments) -> tuple[FeatureSet, FeatureSet]:
     run, seed = Run(arguments.run), arguments.settings.seed
     collection = training_collection(arguments.collection, arguments.settings, run)
     candidates = CandidateTable.read(collection)
-    return tuple(FeatureSet.read(run, collection, candidates, split, seed) for split in ("train", "val"))
+    return tuple(
+        FeatureSet.read(run, collection, candidates, split, seed) for split in ("train", "val")
+    )
 
 
 if __name__ == "__main__":

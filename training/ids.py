@@ -1,11 +1,13 @@
-"""Serve the items of a run under IDs that somebody else made: index them, and train a decoder of them.
+"""Serve the items of a run under IDs that somebody else made: index them, and train a decoder of
+them.
 
     python -m training.ids TABLE RUN NEW [--set decoder.epochs=3]
 
-TABLE names items and their codes (genius/metrics/codebook.py): RQ-VAE, hierarchical k-means, any numbers. It names them
-as RUN does, or by the `id` of the table that RUN was made from; a .npy file has the rows of RUN. NEW shares encoder and
-items with RUN. Its IDs have no codewords, so nothing can be scanned, added, or compared by geometry. The decoder learns
-from the queries of RUN that ask for an item, if it was trained on any, or else from every item as its own query.
+TABLE names items and their codes (genius/metrics/codebook.py): RQ-VAE, hierarchical k-means, any
+numbers. It names them as RUN does, or by the `id` of the table that RUN was made from; a .npy file
+has the rows of RUN. NEW shares encoder and items with RUN. Its IDs have no codewords, so nothing
+can be scanned, added, or compared by geometry. The decoder learns from the queries of RUN that ask
+for an item, if it was trained on any, or else from every item as its own query.
 
 Shapes: n items, M levels, q queries.
 """
@@ -55,7 +57,11 @@ SPLITS = ("train", "val")
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = command_parser("training.ids", __doc__)
-    parser.add_argument("table", type=Path, help="items and their codes: .csv, .tsv, .jsonl, .json, .parquet or .npy")
+    parser.add_argument(
+        "table",
+        type=Path,
+        help="items and their codes: .csv, .tsv, .jsonl, .json, .parquet or .npy",
+    )
     parser.add_argument("run", type=Path, help="a run, whose items they are")
     parser.add_argument("new", type=Path, help="the run to make")
     add_seed(parser, "all random choices")
@@ -69,7 +75,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print_done(options.new)
 
 
-def serve_ids(table: Path, run: Run, path: Path, changes: Sequence[str], seed: int, device: str) -> None:
+def serve_ids(
+    table: Path, run: Run, path: Path, changes: Sequence[str], seed: int, device: str
+) -> None:
     """Raises UserError if the table does not fit the run, or another run is at `path`."""
     index = load_index(run)
     codes = codes_of_items(table, index)
@@ -83,7 +91,11 @@ def serve_ids(table: Path, run: Run, path: Path, changes: Sequence[str], seed: i
     new.record(ids=origin, collection=run.manifest.get("collection", ""), preset="ids")
     new.publish("encoder", partial(link_files, run.folder("encoder")))
     new.publish("fusion", embedding_as_it_is(index.config.dim).save, ("encoder",))
-    new.publish("quantizer", NoCodewords(NoCodewordsConfig(index.config.dim, sizes)).save, ("encoder", "fusion"))
+    new.publish(
+        "quantizer",
+        NoCodewords(NoCodewordsConfig(index.config.dim, sizes)).save,
+        ("encoder", "fusion"),
+    )
     write = partial(write_index_of, run.folder(PART), index, codes, sizes)
     new.publish(PART, write, ("encoder", "fusion", "quantizer"))
 
@@ -107,33 +119,43 @@ def codes_of_items(table: Path, index: Index) -> np.ndarray:
     ids = read_ids(table)
     if ids.names is None:
         if len(ids.codes) != index.n:
-            raise UserError(f"{table} has {len(ids.codes):,} rows, the run {index.n:,} items; expected one for each")
+            raise UserError(
+                f"{table} has {len(ids.codes):,} rows, the run {index.n:,} items; "
+                "expected one for each"
+            )
         return ids.codes
     names = pd.Index(ids.names)
     if not names.is_unique:
-        raise UserError(f"{table} has two rows for {names[names.duplicated()][0]!r}; leave one of them out")
+        raise UserError(
+            f"{table} has two rows for {names[names.duplicated()][0]!r}; leave one of them out"
+        )
     items = index.items(range(index.n))
     by_id = names.get_indexer([item.id for item in items])
     by_source = names.get_indexer([str(source_fields(item.source).get("id", "")) for item in items])
     place = max(by_id, by_source, key=lambda found: int((found >= 0).sum()))
     if missing := np.flatnonzero(place < 0).tolist():
         raise UserError(
-            f"{table} has no codes for {len(missing):,} of {index.n:,} items, such as {items[missing[0]].id}; name "
+            f"{table} has no codes for {len(missing):,} of {index.n:,} items, such as "
+            f"{items[missing[0]].id}; name "
             "items as the run does, or by the id of the table that it was made from"
         )
     return ids.codes[place]
 
 
-def write_index_of(source: Path, index: Index, codes: np.ndarray, sizes: tuple[int, ...], folder: Path) -> None:
-    """Write the index in the folder `source` under other IDs (n, M); what is not about IDs is linked, but for the
-    features that the run's own IDs are made from.
+def write_index_of(
+    source: Path, index: Index, codes: np.ndarray, sizes: tuple[int, ...], folder: Path
+) -> None:
+    """Write the index in the folder `source` under other IDs (n, M); what is not about IDs is
+    linked, but for the features that the run's own IDs are made from.
 
     Raises UserError for an older run that still holds removed items.
     """
     if index.config.removed:
         raise UserError(f"{source.parent} still holds removed items; erase them: {COMPACT}")
     link_files(source, folder, left_out=(*ROW_FILES, FUSED))
-    write_rows(folder, replace(index.config, code_sizes=sizes), pack(codes, sizes), index.modalities, None)
+    write_rows(
+        folder, replace(index.config, code_sizes=sizes), pack(codes, sizes), index.modalities, None
+    )
 
 
 Sets = tuple[FeatureSet, FeatureSet]  # training, validation; their candidates are the items
@@ -159,9 +181,11 @@ class Vectors:
 
 
 def query_sets(run: Run, new: Run, index: Index) -> Sets | None:
-    """The queries that the run was trained on, with those targets that are items; None if there are too few.
+    """The queries that the run was trained on, with those targets that are items; None if there are
+    too few.
 
-    Says so if items and candidates differ. Raises UserError if the features of the queries do not fit the collection.
+    Says so if items and candidates differ. Raises UserError if the features of the queries do not
+    fit the collection.
     """
     if not (run.path / "features" / "train" / "progress.json").exists():
         return None
@@ -181,12 +205,16 @@ def query_sets(run: Run, new: Run, index: Index) -> Sets | None:
         known = FeatureSet.read(new, collection, candidates, split, settings.seed)
         known.query_files.fuse(fusion, digest)
         pairs, kept = known.pairs.among(item_of)
-        sets.append(FeatureSet(items, pairs, Vectors(known.query_files.fused(digest)[kept]), vectors))
+        sets.append(
+            FeatureSet(items, pairs, Vectors(known.query_files.fused(digest)[kept]), vectors)
+        )
         asked += len(known.pairs)
     if not len(common) == len(candidates) == index.n:
         print(
-            f"{run.path} was trained on {len(candidates):,} candidates and has {index.n:,} items, {len(common):,} of "
-            f"them in common: {sum(len(each.pairs) for each in sets):,} of {asked:,} queries ask for these",
+            f"{run.path} was trained on {len(candidates):,} candidates and has "
+            f"{index.n:,} items, {len(common):,} of "
+            f"them in common: {sum(len(each.pairs) for each in sets):,} of {asked:,} "
+            "queries ask for these",
             flush=True,
         )
     data, val = sets
@@ -200,7 +228,14 @@ def item_sets(index: Index, seed: int) -> Sets:
 
     def of(rows: np.ndarray) -> FeatureSet:
         q = len(rows)
-        names = [""] * q, [None] * q, [[""]] * q, np.zeros(q, dtype=np.int64), ["items"], [int(Modality.IMAGE)]
+        names = (
+            [""] * q,
+            [None] * q,
+            [[""]] * q,
+            np.zeros(q, dtype=np.int64),
+            ["items"],
+            [int(Modality.IMAGE)],
+        )
         pairs = Pairs(*names, np.arange(q + 1), rows)
         return FeatureSet(candidates, pairs, Vectors(vectors[rows]), Vectors(vectors))
 

@@ -1,8 +1,8 @@
 """Decoded images for encoder training, and their augmentation.
 
-Each image is decoded and made square once, as the encoder will see it, into a memory-mapped file (25 KB per image at
-91 px), so that epochs need no decoding. Where this file would be too large (`encoder.cache_images=false`), images are
-opened every time, ahead of the model.
+Each image is decoded and made square once, as the encoder will see it, into a memory-mapped file
+(25 KB per image at 91 px), so that epochs need no decoding. Where this file would be too large
+(`encoder.cache_images=false`), images are opened every time, ahead of the model.
 
 Shapes: c side of the stored squares, b batch, s side that the model sees.
 """
@@ -55,15 +55,24 @@ class PixelCache:
     """Has images of a collection as squares, decoded once."""
 
     def __init__(self, squares: Squares, paths: Sequence[str], folder: Path, workers: int = 0):
-        """Decode the images unless the cache folder has them. Raises UserError for one that cannot be opened."""
+        """Decode the images unless the cache folder has them. Raises UserError for one that cannot
+        be opened.
+        """
         self.row = {path: row for row, path in enumerate(dict.fromkeys(paths))}
         folder.mkdir(parents=True, exist_ok=True)
-        facts = (str(squares.collection.root.resolve()), squares.side, squares.resize_mode, list(self.row))
+        facts = (
+            str(squares.collection.root.resolve()),
+            squares.side,
+            squares.resize_mode,
+            list(self.row),
+        )
         file = folder / f"{fingerprint(*facts)}.npy"
         if not file.exists():
             aside = file.with_suffix(".partial")
             parts = batched(tqdm(self.row, desc="decode images", unit="image"), BLOCK)
-            blocks = (decoded.numpy() for _, decoded, _ in load_images(parts, list, squares, workers))
+            blocks = (
+                decoded.numpy() for _, decoded, _ in load_images(parts, list, squares, workers)
+            )
             with disk_errors_explained(folder):
                 write_array(aside, (len(self.row), 3, squares.side, squares.side), np.uint8, blocks)
                 aside.rename(file)
@@ -82,8 +91,12 @@ class Crops:
     brightness: np.ndarray  # (b,) float32 factor
 
     @classmethod
-    def draw(cls, b: int, min_crop: float, horizontal_flip: bool, rng: np.random.Generator) -> "Crops":
-        """Random crops of at least this share of the area, slightly stretched; half of them flipped if asked for."""
+    def draw(
+        cls, b: int, min_crop: float, horizontal_flip: bool, rng: np.random.Generator
+    ) -> "Crops":
+        """Random crops of at least this share of the area, slightly stretched; half of them flipped
+        if asked for.
+        """
         scale, stretch = np.sqrt(rng.uniform(min_crop, 1, b)), np.exp(rng.uniform(-0.15, 0.15, b))
         sides = np.minimum([scale * stretch, scale / stretch], 1)  # (2, b): width, height
         direction = rng.choice([-1, 1], b) if horizontal_flip else np.ones(b)
@@ -101,7 +114,9 @@ class Crops:
             size, half = np.array(image.size), np.abs(np.diagonal(theta)) / 2
             center = (1 + theta[:, 2]) / 2
             start, end = np.floor((center - half) * size), np.ceil((center + half) * size)
-            view = image.crop((*np.maximum(start, 0).astype(int), *np.minimum(end, size).astype(int)))
+            view = image.crop(
+                (*np.maximum(start, 0).astype(int), *np.minimum(end, size).astype(int))
+            )
             view = ImageOps.mirror(view) if theta[0, 0] < 0 else view
             yield ImageEnhance.Brightness(view).enhance(float(brightness))
 
@@ -111,7 +126,9 @@ def augmented(images: Tensor, crops: Crops, side: int) -> Tensor:
     theta = torch.from_numpy(crops.theta).to(images.device)
     grid = F.affine_grid(theta, [len(images), 3, side, side], align_corners=False)
     cropped = F.grid_sample(images, grid, padding_mode="border", align_corners=False)
-    return (cropped * torch.from_numpy(crops.brightness).to(images.device)[:, None, None, None]).clamp(0, 1)
+    return (
+        cropped * torch.from_numpy(crops.brightness).to(images.device)[:, None, None, None]
+    ).clamp(0, 1)
 
 
 def resized(images: Tensor, side: int) -> Tensor:
@@ -120,7 +137,9 @@ def resized(images: Tensor, side: int) -> Tensor:
 
 
 def open_item_image(collection: Collection, path: str, max_side: int | None = None) -> Image.Image:
-    """Open an image of a collection. Raises UserError with collection and path if it cannot be opened."""
+    """Open an image of a collection. Raises UserError with collection and path if it cannot be
+    opened.
+    """
     try:
         return open_image(collection.image_path(path), max_side=max_side)
     except UserError as error:

@@ -2,7 +2,8 @@
 
     python -m training.index COLLECTION RUN [--preset small|toy|photos|shipped|paper|paper-text]
 
-What is written of it before it is published lies in RUN/indexing: a killed command resumes there when you run it again.
+What is written of it before it is published lies in RUN/indexing: a killed command resumes there
+when you run it again.
 """
 
 from collections.abc import Callable, Iterator
@@ -39,10 +40,16 @@ SAMPLE = 64  # items whose fused features are compared with their embeddings
 
 
 def train(arguments: Arguments) -> None:
-    """Quantize every candidate, or those of one pool, and publish the index; the main process does all of it."""
+    """Quantize every candidate, or those of one pool, and publish the index; the main process does
+    all of it.
+    """
     if not is_main():
         return
-    settings, run, collection = arguments.settings.index, Run(arguments.run), Collection(arguments.collection)
+    settings, run, collection = (
+        arguments.settings.index,
+        Run(arguments.run),
+        Collection(arguments.collection),
+    )
     trained = training_collection(arguments.collection, arguments.settings, run)
     quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(arguments.device)
     candidates = CandidateTable.read(trained)
@@ -57,10 +64,12 @@ def train(arguments: Arguments) -> None:
         fused, embeddings = ConcatenatedArray([fused], rows), ConcatenatedArray([embeddings], rows)
         keys, modalities = keys[rows], modalities[rows]
     parts = {part: run.digest(part) for part in ("encoder", "fusion", "quantizer")}
-    records = records_stamp(collection.root)  # the digest leaves out the sources of items, and pools of their own
+    # the digest leaves out the sources of items, and pools of their own
+    records = records_stamp(collection.root)
     facts = fingerprint(parts, candidates.content_digest, records, settings)
     resume_folder = run.path / "indexing" / facts
-    for outdated in set(resume_folder.parent.glob("*")) - {resume_folder}:  # left by killed commands, for other facts
+    # left by killed commands, for other facts
+    for outdated in set(resume_folder.parent.glob("*")) - {resume_folder}:
         remove_folder(outdated)
     resume_folder.mkdir(parents=True, exist_ok=True)
     forget_stage(run, "index")
@@ -86,10 +95,11 @@ def publish_index(
     modalities: np.ndarray,
     keep_fused: bool,
 ) -> None:
-    """Publish an index of n items by their fused features (n, d), embeddings (n, d) and modalities (n,).
+    """Publish an index of n items by their fused features (n, d), embeddings (n, d) and modalities
+    (n,).
 
-    write: `write_index`, given what does not follow from these. keep_fused: the index has the fused features, unless
-    they are the embeddings, as of a fusion that was not trained.
+    write: `write_index`, given what does not follow from these. keep_fused: the index has the fused
+    features, unless they are the embeddings, as of a fusion that was not trained.
     """
     keep_fused = keep_fused and not np.allclose(fused[:SAMPLE], embeddings[:SAMPLE], atol=1e-2)
     codes, sizes = quantize_all(fused, modalities, quantizer), quantizer.config.code_sizes
@@ -99,14 +109,19 @@ def publish_index(
         vectors = {"embeddings": embeddings, "fused": fused if keep_fused else None}
         unreadable = write(folder, codes=codes, code_sizes=sizes, distances=distances, **vectors)
         if unreadable.count:
-            print(f"index: {unreadable.count:,} images cannot be read, so their items have no thumbnail, e.g.")
+            print(
+                f"index: {unreadable.count:,} images cannot be read, so their items have "
+                "no thumbnail, e.g."
+            )
             print(*unreadable.examples, sep="\n")
 
     run.publish(PART, write_folder, ("encoder", "fusion", "quantizer"))
 
 
 def instructions_for(keys: np.ndarray, collection: Collection) -> list[Instruction]:
-    """The instructions of the datasets that these candidates (n,) are of: others would ask for what is not there."""
+    """The instructions of the datasets that these candidates (n,) are of: others would ask for what
+    is not there.
+    """
     datasets = set(np.unique(key_dataset(keys)).tolist())
     return [
         Instruction(query, candidate, text)
@@ -117,7 +132,9 @@ def instructions_for(keys: np.ndarray, collection: Collection) -> list[Instructi
 
 
 def pool_items(collection: Collection, pool: str) -> Iterator[Item]:
-    """The items of a pool in its order; of all pools if none is named. Raises UserError for an unknown one."""
+    """The items of a pool in its order; of all pools if none is named. Raises UserError for an
+    unknown one.
+    """
     return collection.candidates(pool) if pool else collection.all_candidates()
 
 
@@ -125,13 +142,16 @@ def check_pool(collection: Collection, pool: str) -> None:
     """Raises UserError for a pool that is unknown or has no items."""
     if next(pool_items(collection, pool), None) is None:
         raise UserError(
-            f"pool {pool} of {collection.root} has no items; add some, or set index.pool to another one, or to nothing "
+            f"pool {pool} of {collection.root} has no items; add some, or set index.pool "
+            "to another one, or to nothing "
             "to index every candidate"
         )
 
 
 def pool_rows(collection: Collection, pool: str, candidates: CandidateTable) -> np.ndarray:
-    """(m,) the numbers of a pool's items among all candidates. Raises UserError if one was not encoded, or none is."""
+    """(m,) the numbers of a pool's items among all candidates. Raises UserError if one was not
+    encoded, or none is.
+    """
     check_pool(collection, pool)
     blocks = batched(pool_items(collection, pool), BLOCK)
     rows = np.concatenate([candidates.rows([item.id for item in block]) for block in blocks])

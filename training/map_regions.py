@@ -48,7 +48,10 @@ def named_regions(
     parent_of = np.full(len(rows), -1)  # the region of each item, of the size before
     taken: dict[int, list[int]] = {}  # word -> regions that have it
     for tier, groups in enumerate(tiers):
-        first, parents = (len(regions), [int(parent_of[groups == group][0]) for group in range(groups.max() + 1)])
+        first, parents = (
+            len(regions),
+            [int(parent_of[groups == group][0]) for group in range(groups.max() + 1)],
+        )
         sizes = np.bincount(groups)
         chosen = _choose_words(profiles, fits, groups, allowed, tier, parents, taken, regions)
         order = np.argsort(-sizes, kind="stable")
@@ -61,7 +64,14 @@ def named_regions(
             named = tuple(profiles.words.words[word] for word in best)
             parent = parents[group] if tier else None
             regions.append(
-                Region(tier, parent, named, len(members), covered, portrait_of(profiles, rows[members], tier))
+                Region(
+                    tier,
+                    parent,
+                    named,
+                    len(members),
+                    covered,
+                    portrait_of(profiles, rows[members], tier),
+                )
             )
             for word in best:
                 taken.setdefault(word, []).append(len(regions) - 1)
@@ -70,10 +80,16 @@ def named_regions(
 
 
 def nested_groups(places: np.ndarray, seed: int) -> list[np.ndarray]:
-    """(m,) group of each item, for each size; a group of one size lies in one of the size before."""
-    counts = [max(1, min(most, len(places) // least)) for most, least in zip(SIZES, LEAST, strict=True)]
+    """(m,) group of each item, for each size; a group of one size lies in one of the size
+    before.
+    """
+    counts = [
+        max(1, min(most, len(places) // least)) for most, least in zip(SIZES, LEAST, strict=True)
+    ]
     small = min(SMALL, max(counts[-1], len(places) // 5))
-    centers, member = kmeans2(places.astype(np.float64), small, minit="++", seed=seed, iter=20, missing="warn")
+    centers, member = kmeans2(
+        places.astype(np.float64), small, minit="++", seed=seed, iter=20, missing="warn"
+    )
     used, member = np.unique(member, return_inverse=True)
     if len(used) < 2:
         return [np.zeros(len(places), dtype=np.int64)] * len(counts)
@@ -94,7 +110,9 @@ def _choose_words(
 ) -> list[list[int]]:
     """The words of each group, best pair of group and word first."""
     sizes = np.bincount(groups)
-    member = csr_matrix((np.ones(len(groups)), (groups, np.arange(len(groups)))), shape=(len(sizes), len(groups)))
+    member = csr_matrix(
+        (np.ones(len(groups)), (groups, np.arange(len(groups)))), shape=(len(sizes), len(groups))
+    )
     counts = (member @ fits).toarray()  # (r, w)
     weights = profiles.words.weights(counts, sizes[:, None]) * allowed
     weights[counts < np.maximum(MIN_FITS, MIN_SHARE[tier] * sizes[:, None])] = 0
@@ -118,7 +136,9 @@ def _choose_words(
     return chosen
 
 
-def _is_free(word: int, parent: int, tier: int, taken: dict[int, list[int]], regions: list[Region]) -> bool:
+def _is_free(
+    word: int, parent: int, tier: int, taken: dict[int, list[int]], regions: list[Region]
+) -> bool:
     """Whether only regions that this one lies in have a word: of the largest size, the parts may
     repeat it once.
     """
@@ -151,9 +171,9 @@ def moved_regions(
     """
     if not view:
         return ()
-    middle = np.array([number if region.tier < 2 else region.parent for number, region in enumerate(regions)])[
-        region_of
-    ]
+    middle = np.array(
+        [number if region.tier < 2 else region.parent for number, region in enumerate(regions)]
+    )[region_of]
     before, after = (neighbors_by_region(places[at], middle, len(regions)) for at in (0, view))
     moved = []
     for number, region in enumerate(regions):
@@ -165,7 +185,10 @@ def moved_regions(
             share = float(np.abs(after[number] - before[number]).sum() / 2)
             moved.append(
                 Moved(
-                    number, round(share, 3), left if change[left] < 0 else None, joined if change[joined] > 0 else None
+                    number,
+                    round(share, 3),
+                    left if change[left] < 0 else None,
+                    joined if change[joined] > 0 else None,
                 )
             )
     return tuple(sorted(moved, key=lambda one: -one.share)[:MOST_MOVED])

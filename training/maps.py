@@ -45,7 +45,8 @@ MAX_ITEMS = 100_000  # on a map
 DEPTHS = (4, 3, 2, 1)  # numbers of codes, after all of them
 NEIGHBORS, MIN_VECTORS = 15, 20  # of UMAP; fewer vectors have no neighborhoods
 EPOCHS = 100  # of a layout that starts from another
-SPAN = 0.998  # of the items fill the map; the others lie on its edge, because they would make all others small
+# of the items fill the map; the others lie on its edge, because they would make all others small
+SPAN = 0.998
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -71,7 +72,9 @@ def draw_run(path: Path, device: str, name_of: Callable[[int], str], seed: int =
     order = np.argsort(keys)
     keys, rows = keys[order], rows[order]
     quantizer = engine.quantizer if engine.has_codewords else None
-    depths, places = lay_out(features_of(index, rows), index.codes(rows), index.modalities[rows], quantizer, seed)
+    depths, places = lay_out(
+        features_of(index, rows), index.codes(rows), index.modalities[rows], quantizer, seed
+    )
 
     profiles = Profiles(engine, index)
     names = read_names(path) or code_names(profiles, engine.first_code_is_modality)
@@ -92,7 +95,9 @@ def draw_run(path: Path, device: str, name_of: Callable[[int], str], seed: int =
 
 
 def sample_items(index: Index, most: int) -> np.ndarray:
-    """(m,) rows of the items to draw: all, or a sample that is spread evenly over the sorted IDs."""
+    """(m,) rows of the items to draw: all, or a sample that is spread evenly over the sorted
+    IDs.
+    """
     rows = np.arange(index.n)
     if index.n <= most:
         return rows
@@ -115,13 +120,19 @@ def distinct_places(places: np.ndarray, codes: np.ndarray, depth: int) -> int:
 
 
 def lay_out(
-    features: np.ndarray, codes: np.ndarray, kinds: np.ndarray, quantizer: ResidualQuantizer | None, seed: int
+    features: np.ndarray,
+    codes: np.ndarray,
+    kinds: np.ndarray,
+    quantizer: ResidualQuantizer | None,
+    seed: int,
 ) -> tuple[list[int], np.ndarray]:
     """Features (m, d), codes (m, M) and kinds (m,) -> the number of codes that each view keeps,
     places (v, m, 2).
     """
     levels = codes.shape[1]
-    depths = [0] if quantizer is None else [0, levels, *(depth for depth in DEPTHS if depth < levels)]
+    depths = (
+        [0] if quantizer is None else [0, levels, *(depth for depth in DEPTHS if depth < levels)]
+    )
     layout = first_layout(centered(features, kinds), seed)
     filled = [fill_square(layout)]
     for depth in tqdm(depths[1:], desc="map", unit="view"):
@@ -160,8 +171,12 @@ def first_layout(vectors: np.ndarray, seed: int) -> np.ndarray:
     return _umap(vectors, "pca", None, seed)
 
 
-def next_layout(vectors: np.ndarray, group: np.ndarray, before: np.ndarray, seed: int) -> np.ndarray:
-    """Distinct vectors (g, d), each item's vector (m,), the layout before (m, 2) -> places (m, 2)."""
+def next_layout(
+    vectors: np.ndarray, group: np.ndarray, before: np.ndarray, seed: int
+) -> np.ndarray:
+    """Distinct vectors (g, d), each item's vector (m,), the layout before (m, 2) -> places (m,
+    2).
+    """
     start = means(before, group).astype(np.float32)
     return procrustes(_umap(vectors, start, EPOCHS, seed)[group], before)
 
@@ -194,13 +209,19 @@ def fill_square(layout: np.ndarray) -> np.ndarray:
     return ((layout - (low + high) / 2) / half).clip(-1, 1).astype(np.float32)
 
 
-def _umap(vectors: np.ndarray, start: str | np.ndarray, epochs: int | None, seed: int) -> np.ndarray:
+def _umap(
+    vectors: np.ndarray, start: str | np.ndarray, epochs: int | None, seed: int
+) -> np.ndarray:
     from umap import UMAP  # here: it compiles itself with numba, which takes seconds
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a seed implies one thread
         return UMAP(
-            n_neighbors=min(NEIGHBORS, len(vectors) - 1), init=start, n_epochs=epochs, random_state=seed, n_jobs=1
+            n_neighbors=min(NEIGHBORS, len(vectors) - 1),
+            init=start,
+            n_epochs=epochs,
+            random_state=seed,
+            n_jobs=1,
         ).fit_transform(vectors)
 
 

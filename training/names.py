@@ -2,9 +2,9 @@
 
     python -m training.names RUN [--device cpu]
 
-The names become a small part of the run, which the page shows with each code. They describe the items that the index
-holds now; a run that has grown since may be named again. They fit one encoder, fusion and quantizer: a run that is
-trained again needs new ones.
+The names become a small part of the run, which the page shows with each code. They describe the
+items that the index holds now; a run that has grown since may be named again. They fit one encoder,
+fusion and quantizer: a run that is trained again needs new ones.
 """
 
 import time
@@ -37,8 +37,11 @@ def name_codes(path: Path, device: str) -> None:
     expect_run(path)
     started = time.perf_counter()
     engine = Engine.load(path, device)
-    run = engine.run  # as it was read with the parts, so that the names fit what they are published for
-    names = code_names(Profiles(engine, engine.index), engine.quantizer.config.modality_code == "forced")
+    # as it was read with the parts, so that the names fit what they are published for
+    run = engine.run
+    names = code_names(
+        Profiles(engine, engine.index), engine.quantizer.config.modality_code == "forced"
+    )
     folder = run.publish(PART, partial(save_names, names), ("encoder", "fusion", "quantizer"))
     worded = sum(bool(name.words) for name in names.values())
     size = sum(file.stat().st_size for file in folder.iterdir()) / 1e3

@@ -1,8 +1,10 @@
-"""Train fusion, quantizer and decoder on the folders that a run was made from, and keep them if they find more.
+"""Train fusion, quantizer and decoder on the folders that a run was made from, and keep them if
+they find more.
 
-They are trained in RUN/own, from the features that the run has, while the run stays as it is. Folders without texts
-have no queries to learn from, so queries are generated (pseudo_queries.py). At the end both kinds of models search for
-the same queries: those for validation choose, those of the test split tell what was gained.
+They are trained in RUN/own, from the features that the run has, while the run stays as it is.
+Folders without texts have no queries to learn from, so queries are generated (pseudo_queries.py).
+At the end both kinds of models search for the same queries: those for validation choose, those of
+the test split tell what was gained.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,7 +32,8 @@ from training.stage import STAGES, is_done, run_stage
 
 SIDE = "own"  # in the run, while they are trained
 PSEUDO_QUERIES = "pseudo_queries"  # in a manifest: whether they are complete
-COMPARED = "own_models"  # in a manifest: by split, hit rates of the models before, and of the folders' own
+# in a manifest: by split, hit rates of the models before, and of the folders' own
+COMPARED = "own_models"
 CHOOSING = "val"  # split whose queries choose between them
 TRAINED = ("quantizer", "decoder", "index")
 PER_ROW = 300  # queries of each benchmark row
@@ -41,7 +44,8 @@ FIRST = SearchOptions(k=K)
 def train_own_models(arguments_for: Callable[[int], Arguments]) -> None:
     """Train and compare, unless that was done. arguments_for: given the number of training queries.
 
-    Raises UserError if the folders give too little to learn from, or the index holds items from elsewhere.
+    Raises UserError if the folders give too little to learn from, or the index holds items from
+    elsewhere.
     """
     arguments = arguments_for(0)
     path, collection = arguments.run, Collection(arguments.collection)
@@ -49,7 +53,8 @@ def train_own_models(arguments_for: Callable[[int], Arguments]) -> None:
     if COMPARED not in Run(path).manifest:
         if refusal := broadcast_object(why_not(collection, Run(path)) if is_main() else None):
             raise refusal
-        has_some = Run(path).manifest.get(PSEUDO_QUERIES) is False  # a killed command generated them
+        # a killed command generated them
+        has_some = Run(path).manifest.get(PSEUDO_QUERIES) is False
         if broadcast_object(has_some or not collection.rows()):
             generate_queries(collection, arguments)
         arguments = arguments_for(sum(1 for _ in collection.queries("train")))
@@ -68,7 +73,8 @@ def why_not(collection: Collection, run: Run) -> UserError | None:
     """Why nothing can be trained, with what the folders' owner can do."""
     if added := Index.load(run.folder("index")).config.grown:
         return UserError(
-            f"{added:,} items were added to {run.path}, which an index of own models would lack; put them into the "
+            f"{added:,} items were added to {run.path}, which an index of own models "
+            "would lack; put them into the "
             "folder and name another RUN, or go without --train"
         )
     try:
@@ -82,7 +88,8 @@ def why_not(collection: Collection, run: Run) -> UserError | None:
         return None
     found = " and ".join(f"{count} {split}" for split, count in counts.items())
     return UserError(
-        f"the texts give {found} queries, --train needs at least {MIN_QUERIES} of each: say in a column `split` of "
+        f"the texts give {found} queries, --train needs at least {MIN_QUERIES} of each: "
+        "say in a column `split` of "
         "their table which are train and which are val, and name another RUN, or go without --train"
     )
 
@@ -94,7 +101,9 @@ def generate_queries(collection: Collection, arguments: Arguments) -> None:
     candidates = features.candidate_features(run, collection, encoder, arguments)
     if is_main():
         run.record(**{PSEUDO_QUERIES: False})
-        write_pseudo_queries(collection, encoder, candidates.embedding, settings.seed, settings.features.batch)
+        write_pseudo_queries(
+            collection, encoder, candidates.embedding, settings.seed, settings.features.batch
+        )
         run.record(**{PSEUDO_QUERIES: True})
     barrier()
 
@@ -111,52 +120,77 @@ def train_aside(arguments: Arguments, side: Path) -> None:
 
 
 def compare(run: Run, side: Path, collection: Collection, device: str) -> None:
-    """Record and print what the models of the run and those aside find of the queries of each split.
+    """Record and print what the models of the run and those aside find of the queries of each
+    split.
 
-    Validation queries choose between them; test queries, if there are any, only tell what the chosen ones are worth.
+    Validation queries choose between them; test queries, if there are any, only tell what the
+    chosen ones are worth.
     """
     before, own = (hits(path, collection, device) for path in (run.path, side))
-    rates = {split: {"before": float(before[split].mean()), "own": float(own[split].mean())} for split in own}
+    rates = {
+        split: {"before": float(before[split].mean()), "own": float(own[split].mean())}
+        for split in own
+    }
     run.record(**{COMPARED: rates})
     verdict = "which are used" if is_better(rates) else "which gain nothing and are left out"
     for split, kind, end in ((CHOOSING, "validation", f", {verdict}"), ("test", "held-out", "")):
         if split in rates:
             found = rates[split]
             print(
-                f"hit@{K} of {len(own[split]):,} {kind} queries: {found['before']:.1%} without training, "
+                f"hit@{K} of {len(own[split]):,} {kind} queries: {found['before']:.1%} "
+                "without training, "
                 f"{found['own']:.1%} by models of the folders' own{end}"
             )
 
 
 def is_better(rates: dict[str, dict[str, float]]) -> bool:
-    """Whether the folders' own models are chosen. rates: by split, what both kinds of models find."""
+    """Whether the folders' own models are chosen. rates: by split, what both kinds of models
+    find.
+    """
     return rates[CHOOSING]["own"] > rates[CHOOSING]["before"]
 
 
 def hits(run: Path, collection: Collection, device: str) -> dict[str, np.ndarray]:
-    """(q,) bool by split: a target of the query is among the first K results, as they are served."""
+    """(q,) bool by split: a target of the query is among the first K results, as they are
+    served.
+    """
     engine, found = Engine.load(run, device), {}
     for split in (CHOOSING, "test"):
         if next(collection.queries(split), None):
             sets = read_queries(collection, engine.index, split, limit=PER_ROW, seed=0)
-            found[split] = np.array([hit for asked in sets for hit in hits_of(asked, collection, engine)])
+            found[split] = np.array(
+                [hit for asked in sets for hit in hits_of(asked, collection, engine)]
+            )
     return found
 
 
 def hits_of(asked: QuerySet, collection: Collection, engine: Engine) -> Iterator[bool]:
     """Whether a target of each query is among the first K results."""
-    results = (result for batch in asked.opened(collection, BATCH) for result in engine.search(batch, FIRST))
+    results = (
+        result
+        for batch in asked.opened(collection, BATCH)
+        for result in engine.search(batch, FIRST)
+    )
     for query, result in zip(asked.queries, results, strict=True):
         yield any(hit.item.id in query.positives for hit in result.hits)
 
 
 def adopt(run: Run, side: Run) -> None:
-    """Make the parts of the side those of the run; if a killed process began, what it left is replaced."""
+    """Make the parts of the side those of the run; if a killed process began, what it left is
+    replaced.
+    """
     for part in BUILT_FROM:
         if part != "encoder" and side.has(part):
-            run.publish(part, partial(link_files, side.folder(part)), tuple(sorted(BUILT_FROM[part])))
+            run.publish(
+                part, partial(link_files, side.folder(part)), tuple(sorted(BUILT_FROM[part]))
+            )
     with run.changing() as manifest:
-        manifest["parts"] = {part: entry for part, entry in manifest["parts"].items() if side.has(part)}
-        manifest |= {"settings": side.manifest["settings"], "stages": manifest["stages"] | side.manifest["stages"]}
+        manifest["parts"] = {
+            part: entry for part, entry in manifest["parts"].items() if side.has(part)
+        }
+        manifest |= {
+            "settings": side.manifest["settings"],
+            "stages": manifest["stages"] | side.manifest["stages"],
+        }
     remove_folder(run.path / "reports")
     link_files(side.path / "reports", run.path / "reports")

@@ -55,7 +55,9 @@ class CandidateTable:
 
 @lru_cache(maxsize=1)
 def read_candidates(collection: Collection, stamp: str) -> CandidateTable:
-    """The candidates of the collection; stamp: `records_stamp` of it. Raises UserError if it has none."""
+    """The candidates of the collection; stamp: `records_stamp` of it. Raises UserError if it has
+    none.
+    """
     keys, modalities, contents = array("q"), array("B"), hashlib.sha256()
     for item in collection.all_candidates():
         keys.append(id_key(item.id))
@@ -64,7 +66,9 @@ def read_candidates(collection: Collection, stamp: str) -> CandidateTable:
     if not keys:
         raise UserError(f"{collection.root} has no candidates; add items to its cand_pool")
     return CandidateTable(
-        np.frombuffer(keys, dtype=np.int64), np.frombuffer(modalities, dtype=np.uint8), contents.hexdigest()
+        np.frombuffer(keys, dtype=np.int64),
+        np.frombuffer(modalities, dtype=np.uint8),
+        contents.hexdigest(),
     )
 
 
@@ -83,7 +87,9 @@ class Pairs:
 
     @classmethod
     def read(cls, collection: Collection, split: str, candidates: CandidateTable) -> "Pairs":
-        """Read a split's queries. Raises UserError for an unknown positive, a missing instruction, or no queries."""
+        """Read a split's queries. Raises UserError for an unknown positive, a missing instruction,
+        or no queries.
+        """
         phrasings, benchmark_rows = collection.instructions(), collection.rows()
         texts, images, instructions = [], [], []
         rows, positives, lengths = array("h"), array("q"), array("q", [0])
@@ -92,8 +98,10 @@ class Pairs:
                 query_positives = candidates.rows(list(query.positives))
                 if not len(query_positives) or query_positives.min() < 0:
                     raise UserError(
-                        f"{split} query {query.id} of {collection.root} has no positive, or one that is not a "
-                        f"candidate; find its line with: python -m genius.collections --check {collection.root}"
+                        f"{split} query {query.id} of {collection.root} has no positive, "
+                        "or one that is not a "
+                        "candidate; find its line with: python -m genius.collections "
+                        f"--check {collection.root}"
                     )
                 target = Modality(int(candidates.modalities[query_positives[0]]))
                 texts.append(query.text)
@@ -104,30 +112,49 @@ class Pairs:
                 lengths.append(len(query_positives))
         if len(texts) < MIN_QUERIES:
             raise UserError(
-                f"{collection.root} has {len(texts)} {split} queries, training needs at least {MIN_QUERIES}; "
+                f"{collection.root} has {len(texts)} {split} queries, training needs at "
+                f"least {MIN_QUERIES}; "
                 f"add them to query/{split}"
             )
-        datasets, tasks = [row.dataset for row in benchmark_rows], [row.task for row in benchmark_rows]
+        datasets, tasks = (
+            [row.dataset for row in benchmark_rows],
+            [row.task for row in benchmark_rows],
+        )
         offsets = np.cumsum(lengths)
-        return cls(texts, images, instructions, np.array(rows), datasets, tasks, offsets, np.array(positives))
+        return cls(
+            texts,
+            images,
+            instructions,
+            np.array(rows),
+            datasets,
+            tasks,
+            offsets,
+            np.array(positives),
+        )
 
     def __len__(self) -> int:
         return len(self.texts)
 
     @property
     def digest(self) -> str:
-        """Checksum of what features are made from: the texts, images and instructions of the queries, and the positives
-        in one row.
+        """Checksum of what features are made from: the texts, images and instructions of the
+        queries, and the positives in one row.
         """
         digest = hashlib.sha256(b"(")  # the repr of a tuple of the three lists
-        for separator, values in ((", ", self.texts), (", ", self.images), (")", self.instructions)):
+        for separator, values in (
+            (", ", self.texts),
+            (", ", self.images),
+            (")", self.instructions),
+        ):
             digest.update((repr(values) + separator).encode())
         digest.update(self.positives.tobytes())
         return digest.hexdigest()
 
     @property
     def training_digest(self) -> str:
-        """Checksum of all that training depends on: also which positives are those of which query, and its row."""
+        """Checksum of all that training depends on: also which positives are those of which query,
+        and its row.
+        """
         digest = hashlib.sha256(repr((self.digest, self.datasets, self.tasks)).encode())
         digest.update(self.offsets.tobytes() + self.rows.tobytes())
         return digest.hexdigest()
@@ -150,55 +177,84 @@ class Pairs:
         return mask
 
     def row_mask(self, row_names: Sequence[str]) -> np.ndarray:
-        """(q,) bool: the query is of one of these benchmark rows, see `select_rows` of the evaluation.
+        """(q,) bool: the query is of one of these benchmark rows, see `select_rows` of the
+        evaluation.
 
         Raises UserError for a name without queries, and if they are too few to train on.
         """
-        with_queries = {row: BenchmarkRow(row, self.tasks[row], self.datasets[row]) for row in np.unique(self.rows)}
+        with_queries = {
+            row: BenchmarkRow(row, self.tasks[row], self.datasets[row])
+            for row in np.unique(self.rows)
+        }
         selected = select_rows(list(with_queries.values()), row_names)
-        mask = np.isin(self.rows, [number for number, row in with_queries.items() if row in selected])
+        mask = np.isin(
+            self.rows, [number for number, row in with_queries.items() if row in selected]
+        )
         if mask.sum() < MIN_QUERIES:
             raise UserError(
-                f"the rows {', '.join(row_names)} have {mask.sum()} query in a split that training needs; expected at "
+                f"the rows {', '.join(row_names)} have {mask.sum()} query in a split that "
+                "training needs; expected at "
                 f"least {MIN_QUERIES}: name more rows"
             )
         return mask
 
     def select_rows(self, row_names: Sequence[str]) -> "Pairs":
-        """The queries of these benchmark rows alone, or all if none is named. Raises UserError as `row_mask` does."""
+        """The queries of these benchmark rows alone, or all if none is named. Raises UserError as
+        `row_mask` does.
+        """
         return self.subset(np.flatnonzero(self.row_mask(row_names))) if row_names else self
 
     def among(self, numbers: np.ndarray) -> tuple["Pairs", np.ndarray]:
-        """The queries with a positive that is kept, with those alone; and which queries (·,) these are.
+        """The queries with a positive that is kept, with those alone; and which queries (·,) these
+        are.
 
         numbers: of each candidate row, its new one; −1: it is not kept.
         """
-        owner, positives = np.repeat(np.arange(len(self)), np.diff(self.offsets)), numbers[self.positives]
+        owner, positives = (
+            np.repeat(np.arange(len(self)), np.diff(self.offsets)),
+            numbers[self.positives],
+        )
         counts = np.bincount(owner[positives >= 0], minlength=len(self))
-        kept = replace(self, offsets=np.append(0, counts.cumsum()), positives=positives[positives >= 0])
+        kept = replace(
+            self, offsets=np.append(0, counts.cumsum()), positives=positives[positives >= 0]
+        )
         return kept.subset(np.flatnonzero(counts)), np.flatnonzero(counts)
 
     def subset(self, queries: np.ndarray) -> "Pairs":
         """These queries (·,) alone."""
         of_queries = (self.texts, self.images, self.instructions)
-        texts, images, instructions = ([values[query] for query in queries] for values in of_queries)
+        texts, images, instructions = (
+            [values[query] for query in queries] for values in of_queries
+        )
         offsets = np.append(0, np.diff(self.offsets)[queries].cumsum())
-        positives = self.positives[expand_ranges(self.offsets[queries], self.offsets[queries + 1])[1]]
+        positives = self.positives[
+            expand_ranges(self.offsets[queries], self.offsets[queries + 1])[1]
+        ]
         rows = self.rows[queries]
-        return Pairs(texts, images, instructions, rows, self.datasets, self.tasks, offsets, positives)
+        return Pairs(
+            texts, images, instructions, rows, self.datasets, self.tasks, offsets, positives
+        )
 
-    def epoch(self, rng: np.random.Generator, upsample_to: Upsampling, row_names: Sequence[str] = ()) -> np.ndarray:
+    def epoch(
+        self, rng: np.random.Generator, upsample_to: Upsampling, row_names: Sequence[str] = ()
+    ) -> np.ndarray:
         """Every query at least once, in random order within its row or dataset.
 
-        upsample_to: the queries of smaller (task, dataset) rows are repeated up to this number, at most MAX_REPEATS
-        times; or, as in M-BEIR's mbeir_union_up_train.jsonl, those of the named datasets up to the number of each.
-        row_names: only queries of these rows, see `row_mask`.
+        upsample_to: the queries of smaller (task, dataset) rows are repeated up to this number, at
+        most MAX_REPEATS times; or, as in M-BEIR's mbeir_union_up_train.jsonl, those of the named
+        datasets up to the number of each. row_names: only queries of these rows, see `row_mask`.
         """
         parts = self._upsampled_parts(self.row_mask(row_names), upsample_to)
-        return np.concatenate([_repeat(queries, max(len(queries), count), rng) for queries, count in parts])
+        return np.concatenate(
+            [_repeat(queries, max(len(queries), count), rng) for queries, count in parts]
+        )
 
-    def _upsampled_parts(self, mask: np.ndarray, upsample_to: Upsampling) -> Iterator[tuple[np.ndarray, int]]:
-        """The queries (·,) of each row, or of each dataset, where the mask (q,) is true, and how many are wanted."""
+    def _upsampled_parts(
+        self, mask: np.ndarray, upsample_to: Upsampling
+    ) -> Iterator[tuple[np.ndarray, int]]:
+        """The queries (·,) of each row, or of each dataset, where the mask (q,) is true, and how
+        many are wanted.
+        """
         if isinstance(upsample_to, int):
             for row in range(len(self.datasets)):
                 queries = np.flatnonzero(mask & (self.rows == row))
@@ -219,18 +275,26 @@ class Pairs:
     ) -> list[np.ndarray]:
         """An epoch as arrays of query numbers.
 
-        Groups of `group` queries come from one row each, so that negatives within a group are of the same kind; the
-        groups of a batch are drawn from all rows. The last batch is dropped if it is a single query or, with drop_last,
-        smaller than the others. Raises UserError if none is left.
+        Groups of `group` queries come from one row each, so that negatives within a group are of
+        the same kind; the groups of a batch are drawn from all rows. The last batch is dropped if
+        it is a single query or, with drop_last, smaller than the others. Raises UserError if none
+        is left.
         """
         order = self.epoch(rng, upsample_to, row_names)
         groups = []
         for row in range(len(self.datasets)):
             groups += _split(order[self.rows[order] == row], group)
-        shuffled = np.concatenate([order[:0], *(groups[number] for number in rng.permutation(len(groups)))])
-        batches = [queries for queries in split_batches(shuffled, batch, drop_last) if len(queries) > 1]
+        shuffled = np.concatenate(
+            [order[:0], *(groups[number] for number in rng.permutation(len(groups)))]
+        )
+        batches = [
+            queries for queries in split_batches(shuffled, batch, drop_last) if len(queries) > 1
+        ]
         if not batches:
-            raise UserError(f"{len(order):,} training queries in batches of {batch} give no batch of two or more")
+            raise UserError(
+                f"{len(order):,} training queries in batches of {batch} give no batch of "
+                "two or more"
+            )
         return batches
 
 
@@ -244,14 +308,18 @@ def _repeat(queries: np.ndarray, count: int, rng: np.random.Generator) -> np.nda
     """This number of queries: random permutations of them, one after the other."""
     if not len(queries):
         return queries
-    return np.concatenate([rng.permutation(queries) for _ in range(-(-count // len(queries)))])[:count]
+    return np.concatenate([rng.permutation(queries) for _ in range(-(-count // len(queries)))])[
+        :count
+    ]
 
 
 def _split(order: np.ndarray, size: int) -> list[np.ndarray]:
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 
-def draw_phrasings(pairs: Pairs, phrasings: int, rng: np.random.Generator, apart: bool) -> Iterator[EncoderInput]:
+def draw_phrasings(
+    pairs: Pairs, phrasings: int, rng: np.random.Generator, apart: bool
+) -> Iterator[EncoderInput]:
     """Each query with this number of random phrasings, without repetition where possible.
 
     apart: instructions are no part of the texts.
@@ -265,13 +333,17 @@ def draw_phrasings(pairs: Pairs, phrasings: int, rng: np.random.Generator, apart
             yield EncoderInput(image, [query_text(instruction, text) for instruction in drawn])
 
 
-def unseen_queries(pairs: Pairs, trained: np.ndarray, per_row: int, seed: int, at_least: int = 0) -> np.ndarray:
-    """Numbers of queries none of whose positives was a training target, ascending; at most per_row of each row.
+def unseen_queries(
+    pairs: Pairs, trained: np.ndarray, per_row: int, seed: int, at_least: int = 0
+) -> np.ndarray:
+    """Numbers of queries none of whose positives was a training target, ascending; at most per_row
+    of each row.
 
-    trained: candidate rows of the training targets. at_least: a row that has fewer such queries is filled up to so many
-    with queries whose targets training saw.
+    trained: candidate rows of the training targets. at_least: a row that has fewer such queries is
+    filled up to so many with queries whose targets training saw.
     """
-    seen = np.logical_or.reduceat(np.isin(pairs.positives, trained), pairs.offsets[:-1])  # (q,) some positive was one
+    # (q,) some positive was one
+    seen = np.logical_or.reduceat(np.isin(pairs.positives, trained), pairs.offsets[:-1])
     rng = np.random.default_rng(seed)
     chosen = []
     for row in range(len(pairs.datasets)):

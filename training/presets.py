@@ -1,9 +1,10 @@
 """The presets: settings of all stages under a name.
 
-`paper` reproduces the published code and `paper-text` the text of the paper; training/README.md lists where they
-depart from their source, and why. The others are ours, for two CPU cores: `small` and `toy` train everything from
-scratch, `toy` made the run of the toy world; `photos` trains heads behind pretrained towers. The run of photographs has
-earlier heads, see training/photos/__main__.py. `shipped` begins with the models of that run.
+`paper` reproduces the published code and `paper-text` the text of the paper; training/README.md
+lists where they depart from their source, and why. The others are ours, for two CPU cores: `small`
+and `toy` train everything from scratch, `toy` made the run of the toy world; `photos` trains heads
+behind pretrained towers. The run of photographs has earlier heads, see training/photos/__main__.py.
+`shipped` begins with the models of that run.
 
     presets.toml    what each of them changes, in the words of --set
 """
@@ -22,12 +23,15 @@ MAX_LEVELS = 9
 QUANTIZER_SAMPLES, DECODER_SAMPLES = 300_000, 120_000  # samples of either stage over all epochs
 MIN_EPOCHS, MAX_EPOCHS = 4, 40
 PATIENCE = 1 / 8  # of all epochs
-SHIPPED = "assets/photos"  # in the settings of a run that has the shipped encoder, in place of an architecture
+# in the settings of a run that has the shipped encoder, in place of an architecture
+SHIPPED = "assets/photos"
 PHOTO_RUN = shipped_run("photos")
 LINKED = ("encoder", "fusion", "quantizer", "decoder")  # the parts of it that other runs share
 
 PRESETS: dict[str, Settings] = {}  # each of the file is based on an earlier one, or on the defaults
-for _name, _changes in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():
+for _name, _changes in tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+).items():
     PRESETS[_name] = with_values(PRESETS.get(_changes.pop("based_on", ""), Settings()), _changes)
 PAPER, SMALL, PHOTOS, TOY = (PRESETS[name] for name in ("paper", "small", "photos", "toy"))
 
@@ -37,7 +41,8 @@ def photo_run() -> Run:
     run = Run(PHOTO_RUN)
     if missing := [part for part in LINKED if not run.has(part)]:
         raise UserError(
-            f"the run of photographs, whose models are the default, is not at {PHOTO_RUN} or lacks its {missing[0]}; "
+            f"the run of photographs, whose models are the default, is not at {PHOTO_RUN} "
+            f"or lacks its {missing[0]}; "
             "restore it, or name an open_clip model: --model ARCHITECTURE --pretrained TAG|FILE"
         )
     return run
@@ -45,19 +50,25 @@ def photo_run() -> Run:
 
 def embedding_dim(run: Run) -> int:
     """Dimension of the embeddings of the run's encoder."""
-    return json.loads((run.folder("encoder") / "config.json").read_text(encoding="utf-8"))["model"]["embed_dim"]
+    return json.loads((run.folder("encoder") / "config.json").read_text(encoding="utf-8"))["model"][
+        "embed_dim"
+    ]
 
 
 def reads_apart(run: Run) -> bool:
     """Whether the run's encoder reads instructions apart from texts."""
-    return json.loads((run.folder("encoder") / "config.json").read_text(encoding="utf-8")).get("apart", False)
+    return json.loads((run.folder("encoder") / "config.json").read_text(encoding="utf-8")).get(
+        "apart", False
+    )
 
 
-def settings_for(settings: Settings, dim: int, items: int, pairs: int, apart: bool = False) -> Settings:
+def settings_for(
+    settings: Settings, dim: int, items: int, pairs: int, apart: bool = False
+) -> Settings:
     """Settings for this dimension of embeddings, number of items, and number of training pairs.
 
-    apart: the encoder reads instructions apart from texts. A level has about √items codes, so that two levels separate
-    most items and the others near-duplicates. The fewer pairs, the more epochs.
+    apart: the encoder reads instructions apart from texts. A level has about √items codes, so that
+    two levels separate most items and the others near-duplicates. The fewer pairs, the more epochs.
     """
     codes = 2 ** round(math.log2(max(items, 1)) / 2)
     size = {
@@ -66,7 +77,9 @@ def settings_for(settings: Settings, dim: int, items: int, pairs: int, apart: bo
         "levels": min(3 + math.ceil(math.log2(max(items, 2)) / 3), MAX_LEVELS),
     }
     fusion = {"dim": dim, "branch": 2 * dim, "hidden": 4 * dim, "instruction": apart}
-    quantizer = {"fusion": fusion, "quantizer": size, "upsample_to": 0} | epochs_for(QUANTIZER_SAMPLES, pairs)
+    quantizer = {"fusion": fusion, "quantizer": size, "upsample_to": 0} | epochs_for(
+        QUANTIZER_SAMPLES, pairs
+    )
     decoder = {"decoder": size, "upsample_to": 0} | epochs_for(DECODER_SAMPLES, pairs + items)
     return with_values(settings, {"quantizer": quantizer, "decoder": decoder})
 

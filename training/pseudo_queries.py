@@ -1,15 +1,19 @@
 """Pseudo-queries for images without texts, with dense search as the teacher.
 
-A folder of images has neither queries nor targets, but fusion, quantizer and decoder must learn where queries lie in
-the encoder's space, and texts lie in another part of it than images (the modality gap). So queries are generated from
-the images, and the encoder finds their targets:
+A folder of images has neither queries nor targets, but fusion, quantizer and decoder must learn
+where queries lie in the encoder's space, and texts lie in another part of it than images (the
+modality gap). So queries are generated from the images, and the encoder finds their targets:
 
-- *Texts.* Every image is decomposed into everyday words and names of ImageNet's classes by matching pursuit over the
-  embeddings of the words. Images and words are centered by their own means, which removes the gap (Bhalla et al. 2024,
-  "Interpreting CLIP with sparse linear concept embeddings"). A few of these words make a text such as "dog, snow and
+- *Texts.* Every image is decomposed into everyday words and names of ImageNet's classes by matching
+pursuit over the
+  embeddings of the words. Images and words are centered by their own means, which removes the gap
+  (Bhalla et al. 2024,
+  "Interpreting CLIP with sparse linear concept embeddings"). A few of these words make a text such
+  as "dog, snow and
   ball", which passes through the text tower with an instruction, as the text of a visitor will.
-- *Images.* Every image is also a query for images: with an instruction it has another fused feature than alone.
-- *Targets.* The targets of a query are its first results in dense search by this encoder, so that the IDs learn to find
+- *Images.* Every image is also a query for images: with an instruction it has another fused feature
+than alone. - *Targets.* The targets of a query are its first results in dense search by this
+encoder, so that the IDs learn to find
   what the encoder finds, and near-duplicates are targets together.
 
 Queries and qrels are ordinary files of the collection, which people can read.
@@ -52,18 +56,22 @@ BLOCK = 1024  # rows compared with all words or all images at a time
 
 
 def check_images(collection: Collection) -> None:
-    """Raises UserError if the collection has fewer than MIN_IMAGES images, or no instruction for queries by text."""
+    """Raises UserError if the collection has fewer than MIN_IMAGES images, or no instruction for
+    queries by text.
+    """
     rows = image_rows(collection)
     if len(rows) < MIN_IMAGES:
         raise UserError(
-            f"{collection.root} has no queries and {len(rows)} images without texts; training needs at "
+            f"{collection.root} has no queries and {len(rows)} images without texts; "
+            "training needs at "
             f"least {MIN_IMAGES} images, or texts"
         )
     phrasings = collection.instructions()
     for number in sorted({key_dataset(id_key(item.id)) for item in items_at(collection, rows)}):
         if (number, Modality.TEXT, Modality.IMAGE) not in phrasings:
             raise UserError(
-                f"{collection.root} has no instruction for {collection.dataset_name(number)}, text to image; add a "
+                f"{collection.root} has no instruction for "
+                f"{collection.dataset_name(number)}, text to image; add a "
                 "line to its instructions/query_instructions.tsv"
             )
 
@@ -73,7 +81,8 @@ def write_pseudo_queries(
 ) -> None:
     """Write the queries of all splits into a collection of images that passes `check_images`.
 
-    embeddings (n, d): of all candidates, in the order of the collection. batch: texts per forward pass.
+    embeddings (n, d): of all candidates, in the order of the collection. batch: texts per forward
+    pass.
     """
     rng = np.random.default_rng(seed)
     sampled = np.sort(rng.permutation(image_rows(collection))[:MAX_IMAGES])
@@ -82,8 +91,12 @@ def write_pseudo_queries(
     names = {number: collection.dataset_name(number) for number in sorted(set(datasets))}
     vectors = torch.from_numpy(embeddings[sampled].astype(np.float32))
     words = visual_words()
-    concepts = matching_pursuit(vectors, embed_texts(encoder, [PHRASE.format(word) for word in words], batch), WORDS)
-    parts = np.split(rng.permutation(len(images)), [len(images) // HELD_OUT, 2 * (len(images) // HELD_OUT)])
+    concepts = matching_pursuit(
+        vectors, embed_texts(encoder, [PHRASE.format(word) for word in words], batch), WORDS
+    )
+    parts = np.split(
+        rng.permutation(len(images)), [len(images) // HELD_OUT, 2 * (len(images) // HELD_OUT)]
+    )
     splits = dict(zip(("val", "test", "train"), map(np.sort, parts), strict=True))
     written = dict.fromkeys(names, 0)
     with further_queries(collection.root) as writer:
@@ -99,14 +112,23 @@ def write_pseudo_queries(
                 if text
             ]
             asked = vectors[[row for row, _ in queries]]  # (q, d)
-            asked[torch.tensor([bool(text) for _, text in queries])] = embed_texts(encoder, texts, batch)
+            asked[torch.tensor([bool(text) for _, text in queries])] = embed_texts(
+                encoder, texts, batch
+            )
             targets = rows[nearest(asked, vectors[rows], TARGETS).numpy()]
             for (row, text), targets_of_query in zip(queries, targets, strict=True):
                 number = datasets[row]
                 written[number] += 1
-                name, positives = f"{number}:{written[number]}", tuple(images[target].id for target in targets_of_query)
-                kind, task = (Modality.TEXT, TEXT_TO_IMAGE) if text else (Modality.IMAGE, IMAGE_TO_IMAGE)
-                query = LabeledQuery(name, kind, task, text, None if text else images[row].image, positives)
+                name, positives = (
+                    f"{number}:{written[number]}",
+                    tuple(images[target].id for target in targets_of_query),
+                )
+                kind, task = (
+                    (Modality.TEXT, TEXT_TO_IMAGE) if text else (Modality.IMAGE, IMAGE_TO_IMAGE)
+                )
+                query = LabeledQuery(
+                    name, kind, task, text, None if text else images[row].image, positives
+                )
                 writer.query(query, names[number], split)
     print(f"pseudo-queries: {sum(written.values()):,} for {len(images):,} images")
 
@@ -124,16 +146,22 @@ def items_at(collection: Collection, rows: np.ndarray) -> list[Item]:
 
 def embed_texts(encoder: Encoder, texts: Sequence[str], batch: int) -> Tensor:
     """(q, d) embeddings."""
-    return torch.cat([encoder.encode([None] * len(part), part).embedding() for part in batched(texts, batch)])
+    return torch.cat(
+        [encoder.encode([None] * len(part), part).embedding() for part in batched(texts, batch)]
+    )
 
 
 def visual_words() -> list[str]:
     """(v,) words for visible things."""
-    return list(dict.fromkeys([*EVERYDAY.read_text(encoding="utf-8").split(), *IMAGENET_CLASSNAMES]))
+    return list(
+        dict.fromkeys([*EVERYDAY.read_text(encoding="utf-8").split(), *IMAGENET_CLASSNAMES])
+    )
 
 
 def matching_pursuit(images: Tensor, words: Tensor, count: int) -> np.ndarray:
-    """Decompose images into words: embeddings (m, d), (v, d) -> numbers of words (m, c), the largest weight first."""
+    """Decompose images into words: embeddings (m, d), (v, d) -> numbers of words (m, c), the
+    largest weight first.
+    """
     words = F.normalize(words - words.mean(0), dim=-1)
     words_of = []
     for residual in (images - images.mean(0)).split(BLOCK):
@@ -147,7 +175,9 @@ def matching_pursuit(images: Tensor, words: Tensor, count: int) -> np.ndarray:
 
 
 def texts_of_image(words: Sequence[str], rng: np.random.Generator) -> list[str]:
-    """Different texts of the words of one image; earlier words are drawn more often, and in any order."""
+    """Different texts of the words of one image; earlier words are drawn more often, and in any
+    order.
+    """
     words, texts = list(dict.fromkeys(words)), []
     share = 1 / np.arange(1, len(words) + 1)
     for _ in range(TEXTS):
@@ -160,4 +190,6 @@ def texts_of_image(words: Sequence[str], rng: np.random.Generator) -> list[str]:
 
 def nearest(queries: Tensor, images: Tensor, count: int) -> Tensor:
     """Dense search: embeddings (q, d) and (m, d) -> numbers of the first images (q, k)."""
-    return torch.cat([(part @ images.T).topk(min(count, len(images))).indices for part in queries.split(BLOCK)])
+    return torch.cat(
+        [(part @ images.T).topk(min(count, len(images))).indices for part in queries.split(BLOCK)]
+    )

@@ -2,8 +2,9 @@
 
     python -m training.reader COLLECTION RUN [--device cpu]
 
-It learns from what people type (requests.py), with names and sentences of the collection as contents, and from the
-collection's instructions. The run's encoder stays as it is. Prints how many of the held-out phrasings it reads right.
+It learns from what people type (requests.py), with names and sentences of the collection as
+contents, and from the collection's instructions. The run's encoder stays as it is. Prints how many
+of the held-out phrasings it reads right.
 
 Shapes: b requests, n words, u width of the text tower, r readings.
 """
@@ -52,7 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def train(root: Path, path: Path, device: str, seed: int = 0) -> None:
     """Train the reader and publish it as a part of the run.
 
-    Raises UserError if the run has no encoder, its text tower has no states of words, or another process changes it.
+    Raises UserError if the run has no encoder, its text tower has no states of words, or another
+    process changes it.
     """
     expect_run(path)
     started = time.perf_counter()
@@ -62,29 +64,45 @@ def train(root: Path, path: Path, device: str, seed: int = 0) -> None:
         phrasings, rng = read_phrasings(), Random(seed)
         contents = Contents.of(collection, phrasings)
         learned = [phrasing for phrasing in phrasings if not phrasing.is_held_out]
-        requests = [*requests_of(learned, contents, EACH, rng), *instruction_requests(collection.instructions())]
+        requests = [
+            *requests_of(learned, contents, EACH, rng),
+            *instruction_requests(collection.instructions()),
+        ]
         examples = Examples.encode(encoder, requests)
         print(
-            f"reader: {len(requests):,} requests of {len(learned):,} phrasings, {time.perf_counter() - started:.0f} s"
+            f"reader: {len(requests):,} requests of {len(learned):,} phrasings, "
+            f"{time.perf_counter() - started:.0f} s"
         )
         reader = Reader(ReaderConfig(examples.states.shape[1])).to(device)
         fit(reader, examples, seed)
-        known = known_instructions(reader, encoder, collection.instructions(), held_by(run, collection))
+        known = known_instructions(
+            reader, encoder, collection.instructions(), held_by(run, collection)
+        )
         reader.config = replace(reader.config, instructions=known)
         round_to_half(reader)
         if held_out := [phrasing for phrasing in phrasings if phrasing.is_held_out]:
-            print(describe(reader, Examples.encode(encoder, list(requests_of(held_out, contents, 1, rng)))))
+            print(
+                describe(
+                    reader, Examples.encode(encoder, list(requests_of(held_out, contents, 1, rng)))
+                )
+            )
         run.publish(PART, partial(reader.save, half=True), tuple(sorted(BUILT_FROM[PART])))
         print(f"reader: {time.perf_counter() - started:.0f} s")
 
 
 def held_by(run: Run, collection: Collection) -> Counter[tuple[int, Modality]]:
-    """How many items of each dataset and modality the run's index holds or, without one, the collection."""
+    """How many items of each dataset and modality the run's index holds or, without one, the
+    collection.
+    """
     items = collection.all_candidates()
     if run.has("index"):
         index = Index.load(run.folder("index"))
         starts = range(0, index.n, ITEMS)
-        items = (item for start in starts for item in index.items(range(start, min(start + ITEMS, index.n))))
+        items = (
+            item
+            for start in starts
+            for item in index.items(range(start, min(start + ITEMS, index.n)))
+        )
     return Counter((key_dataset(id_key(item.id)), item.modality) for item in items)
 
 
@@ -107,7 +125,9 @@ class Examples:
         for start in range(0, len(order), BATCH):
             places = order[start : start + BATCH]
             of_words, mask = word_states(encoder, [requests[place].words for place in places])
-            of_request |= {place: of[own].half() for place, of, own in zip(places, of_words, mask, strict=True)}
+            of_request |= {
+                place: of[own].half() for place, of, own in zip(places, of_words, mask, strict=True)
+            }
         states = [of_request[place] for place in range(len(requests))]
         length, device = torch.tensor([len(own) for own in states]), encoder.device
         return cls(
@@ -115,20 +135,33 @@ class Examples:
             (length.cumsum(0) - length).to(device),
             length.to(device),
             torch.tensor([request.picture for request in requests], device=device),
-            torch.tensor([[name in request.readings for name in READINGS] for request in requests], device=device),
-            torch.tensor([tag for request in requests for tag in request.tags] + [NO_TAG], device=device),
+            torch.tensor(
+                [[name in request.readings for name in READINGS] for request in requests],
+                device=device,
+            ),
+            torch.tensor(
+                [tag for request in requests for tag in request.tags] + [NO_TAG], device=device
+            ),
         )
 
     def __len__(self) -> int:
         return len(self.first)
 
     def batch(self, places: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-        """States (b, n, u), masks (b, n), pictures (b,), which readings are right (b, r), and tags (b, n)."""
+        """States (b, n, u), masks (b, n), pictures (b,), which readings are right (b, r), and tags
+        (b, n).
+        """
         length = self.length[places, None]
         place = torch.arange(int(length.max()), device=length.device)
         mask = place < length
         words = torch.where(mask, self.first[places, None] + place, len(self.tags) - 1)
-        return self.states[words].float(), mask, self.picture[places], self.right[places], self.tags[words]
+        return (
+            self.states[words].float(),
+            mask,
+            self.picture[places],
+            self.right[places],
+            self.tags[words],
+        )
 
 
 def fit(reader: Reader, examples: Examples, seed: int) -> None:
@@ -146,7 +179,9 @@ def fit(reader: Reader, examples: Examples, seed: int) -> None:
             states, mask, picture, right, tags = examples.batch(batch)
             readings, of_words = reader(states, mask, picture)
             of_reading = -readings.masked_fill(~right, -torch.inf).logsumexp(1).mean()
-            loss = of_reading + F.nll_loss(of_words.flatten(0, 1), tags.flatten(), ignore_index=NO_TAG)
+            loss = of_reading + F.nll_loss(
+                of_words.flatten(0, 1), tags.flatten(), ignore_index=NO_TAG
+            )
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -156,18 +191,24 @@ def fit(reader: Reader, examples: Examples, seed: int) -> None:
 
 @torch.inference_mode()
 def known_instructions(
-    reader: Reader, encoder: Encoder, instructions: Instructions, held: Mapping[tuple[int, Modality], int]
+    reader: Reader,
+    encoder: Encoder,
+    instructions: Instructions,
+    held: Mapping[tuple[int, Modality], int],
 ) -> dict[str, str]:
-    """For a modality of queries and a reading an instruction: the plainest of the row with most candidates.
+    """For a modality of queries and a reading an instruction: the plainest of the row with most
+    candidates.
 
-    held: how many items of a dataset and modality can be found. Only rows count whose instructions, on average, are
-    read so.
+    held: how many items of a dataset and modality can be found. Only rows count whose instructions,
+    on average, are read so.
     """
     known: dict[str, tuple[int, str]] = {}
     for (dataset, query, target), texts in instructions.items():
         has_picture = query != Modality.TEXT
         states, mask = word_states(encoder, [text.split() for text in texts])
-        readings, _ = reader(states, mask, torch.full((len(texts),), has_picture, device=states.device))
+        readings, _ = reader(
+            states, mask, torch.full((len(texts),), has_picture, device=states.device)
+        )
         for column, name in enumerate(READINGS):
             probabilities = readings[:, column].exp()
             key, count = f"{query.name.lower()} {name}", held[dataset, target]
@@ -180,7 +221,9 @@ def known_instructions(
 @torch.inference_mode()
 def describe(reader: Reader, examples: Examples) -> str:
     """How many requests are read right, and of how many all words are, in %."""
-    states, mask, picture, right, tags = examples.batch(torch.arange(len(examples), device=examples.first.device))
+    states, mask, picture, right, tags = examples.batch(
+        torch.arange(len(examples), device=examples.first.device)
+    )
     readings, of_words = reader(states, mask, picture)
     modality = torch.tensor(list(READINGS.values()), device=readings.device)
     kinds = torch.stack([readings[:, modality == kind].logsumexp(1) for kind in Modality], dim=1)

@@ -1,10 +1,11 @@
-"""Requests that a reader learns from: what people type, with the reading, the content and what is left out marked.
+"""Requests that a reader learns from: what people type, with the reading, the content and what is
+left out marked.
 
     requests.tsv    set, picture, reading, words
 
-In the words, [ ] enclose the content, < > what is left out, {name} and {caption} stand for any content of that form.
-The set `asked` was composed for this project by other hands than the set `own`, of which one phrasing in HELD_OUT is
-kept, whole, for tests.
+In the words, [ ] enclose the content, < > what is left out, {name} and {caption} stand for any
+content of that form. The set `asked` was composed for this project by other hands than the set
+`own`, of which one phrasing in HELD_OUT is kept, whole, for tests.
 """
 
 import re
@@ -68,15 +69,25 @@ class Contents:
         captions: dict[str, None] = {}
         for item in collection.all_candidates():
             head, words = re.split(r" ?[:(]", item.text)[0].strip(), item.text.split()
-            if len(head.split()) <= LONGEST_NAME and re.fullmatch(r"[^\W\d][^.,;!?]*", head) and len(names) < MOST:
+            if (
+                len(head.split()) <= LONGEST_NAME
+                and re.fullmatch(r"[^\W\d][^.,;!?]*", head)
+                and len(names) < MOST
+            ):
                 names[head.lower()] = None
             elif LONGEST_NAME < len(words) <= LONGEST_CAPTION and len(captions) < MOST:
                 captions[item.text.strip().rstrip(".")] = None
         if len(names) < FEWEST:
             names |= dict.fromkeys(IMAGENET_CLASSNAMES)
         if len(captions) < FEWEST:
-            own = [re.search(r"\[([^{\]]+)\]", phrasing.words) for phrasing in phrasings if phrasing.reading == "photo"]
-            captions |= {found[1]: None for found in own if found and len(found[1].split()) > LONGEST_NAME}
+            own = [
+                re.search(r"\[([^{\]]+)\]", phrasing.words)
+                for phrasing in phrasings
+                if phrasing.reading == "photo"
+            ]
+            captions |= {
+                found[1]: None for found in own if found and len(found[1].split()) > LONGEST_NAME
+            }
         return cls(list(names), list(captions))
 
     def fill(self, words: str, rng: Random) -> str:
@@ -87,7 +98,9 @@ class Contents:
 
 def read_phrasings() -> list[Phrasing]:
     rows = read_table(FILE)
-    return [Phrasing(row["set"], row["picture"] == "1", row["reading"], row["words"]) for row in rows]
+    return [
+        Phrasing(row["set"], row["picture"] == "1", row["reading"], row["words"]) for row in rows
+    ]
 
 
 def labeled(phrasing: Phrasing, words: str) -> Request:
@@ -105,11 +118,17 @@ def labeled(phrasing: Phrasing, words: str) -> Request:
     text = "".join(plain)
     found = list(re.finditer(r"\S+", text))
     of_words = [max(tags[match.start() : match.end()]) for match in found]
-    return Request(tuple(match[0] for match in found), phrasing.picture, (phrasing.reading,), tuple(of_words))
+    return Request(
+        tuple(match[0] for match in found), phrasing.picture, (phrasing.reading,), tuple(of_words)
+    )
 
 
-def requests_of(phrasings: Sequence[Phrasing], contents: Contents, each: int, rng: Random) -> Iterator[Request]:
-    """`each` requests of each phrasing: with other contents where any will do, and typed in other ways."""
+def requests_of(
+    phrasings: Sequence[Phrasing], contents: Contents, each: int, rng: Random
+) -> Iterator[Request]:
+    """`each` requests of each phrasing: with other contents where any will do, and typed in other
+    ways.
+    """
     for phrasing in phrasings:
         for number in range(each):
             words = phrasing.words
@@ -119,7 +138,9 @@ def requests_of(phrasings: Sequence[Phrasing], contents: Contents, each: int, rn
             yield retyped(request, rng) if number else request
 
 
-def instruction_requests(instructions: dict[tuple[int, Modality, Modality], list[str]]) -> Iterator[Request]:
+def instruction_requests(
+    instructions: dict[tuple[int, Modality, Modality], list[str]],
+) -> Iterator[Request]:
     """The instructions of a collection, which say the kind of result alone."""
     for (_, query, target), texts in instructions.items():
         has_picture = query != Modality.TEXT
@@ -138,7 +159,9 @@ def with_slot(content: re.Match[str]) -> str:
 
 
 def retyped(request: Request, rng: Random) -> Request:
-    """The same as others type it: in small or large letters, without or with a mark at the end, with a slip."""
+    """The same as others type it: in small or large letters, without or with a mark at the end,
+    with a slip.
+    """
     words, chance = list(request.words), rng.random
     if chance() < SMALL:
         words = [word.lower() for word in words]

@@ -1,4 +1,6 @@
-"""Complete a trained run, and copy it to where it ships from: what serving needs, and what the caller adds."""
+"""Complete a trained run, and copy it to where it ships from: what serving needs, and what the
+caller adds.
+"""
 
 import argparse
 import tempfile
@@ -25,7 +27,9 @@ def add_shipping_arguments(parser: argparse.ArgumentParser, name: str) -> None:
     """Add the arguments of every command that makes a shipped run. name: of the run in assets."""
     shipped, work = Path("assets", name), Path(tempfile.gettempdir()) / f"genius-{name}"
     replaced = "the run to replace, once the new one is complete (default: %(default)s)"
-    parser.add_argument("destination", nargs="?", type=Path, default=shipped, metavar="DEST", help=replaced)
+    parser.add_argument(
+        "destination", nargs="?", type=Path, default=shipped, metavar="DEST", help=replaced
+    )
     made = "directory for the collection and the training run (default: %(default)s)"
     parser.add_argument("--work", type=Path, default=work, metavar="DIR", help=made)
     add_seed(parser, "all random choices")
@@ -44,17 +48,21 @@ def make_run(
 ) -> None:
     """Build the collection, train beside it and ship; steps that are done are skipped.
 
-    build: write the collection, and return lines to print. about: what the page says about the run. add_files: write
-    what this run alone has. Raises UserError, before it starts, if the destination is not a run.
+    build: write the collection, and return lines to print. about: what the page says about the run.
+    add_files: write what this run alone has. Raises UserError, before it starts, if the destination
+    is not a run.
     """
     if destination.exists() and not is_run(destination):
-        raise UserError(f"{destination} exists and is not a run; name another directory or remove it first")
+        raise UserError(
+            f"{destination} exists and is not a run; name another directory or remove it first"
+        )
     if not collection.exists():
         for line in build(collection):
             print(line)
     run = collection.with_name("run")
     train(Arguments(collection, run, preset, settings, device))
-    for part, make in (("maps", partial(maps.draw, collection)), ("names", names.name_codes)):  # beyond the stages
+    # beyond the stages
+    for part, make in (("maps", partial(maps.draw, collection)), ("names", names.name_codes)):
         if not Run(run).is_current(part):
             make(run, device)
     ship_run(Run(run), destination, {"collection": collection.name, "about": about}, add_files)
@@ -63,8 +71,12 @@ def make_run(
     print_done(destination)
 
 
-def write_examples(run: Path, examples: Sequence[dict[str, Any]], files: Mapping[str, Path]) -> None:
-    """Write worked examples into a run, as genius.examples reads them; files: of the pictures that they name."""
+def write_examples(
+    run: Path, examples: Sequence[dict[str, Any]], files: Mapping[str, Path]
+) -> None:
+    """Write worked examples into a run, as genius.examples reads them; files: of the pictures that
+    they name.
+    """
     folder, listed = run / FOLDER, []
     folder.mkdir(parents=True, exist_ok=True)
     for number, example in enumerate(examples, 1):
@@ -75,12 +87,18 @@ def write_examples(run: Path, examples: Sequence[dict[str, Any]], files: Mapping
     write_json(folder / LIST, listed)
 
 
-def ship_run(run: Run, destination: Path, facts: dict[str, Any], add_files: Callable[[Path], object]) -> None:
-    """Copy parts, reports and manifest, let `add_files` write into the copy, and replace the destination.
+def ship_run(
+    run: Run, destination: Path, facts: dict[str, Any], add_files: Callable[[Path], object]
+) -> None:
+    """Copy parts, reports and manifest, let `add_files` write into the copy, and replace the
+    destination.
 
     facts: replace those of the manifest.
     """
-    with disk_errors_explained(destination.parent), written_aside(destination, folder=True) as aside:
+    with (
+        disk_errors_explained(destination.parent),
+        written_aside(destination, folder=True) as aside,
+    ):
         shipped = aside / "run"
         run.copy(shipped)
         write_json(shipped / "manifest.json", run.manifest | facts)

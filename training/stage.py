@@ -36,7 +36,9 @@ class OtherSettings(UserError):
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage of training: the module of this name in this package, with a function `train` of the arguments."""
+    """A stage of training: the module of this name in this package, with a function `train` of the
+    arguments.
+    """
 
     name: str
     parts: tuple[str, ...] = ()  # of the run, that it publishes
@@ -72,15 +74,17 @@ def stage_command(name: str, train: Callable[[Arguments], None], doc: str) -> No
 def run_stage(name: str, train: Callable[[Arguments], None], arguments: Arguments) -> None:
     """Run one stage and record it in the manifest. The later stages then count as not done.
 
-    Raises UserError if the stage would replace published weights, another process is changing the run, or it cannot be
-    written.
+    Raises UserError if the stage would replace published weights, another process is changing the
+    run, or it cannot be written.
     """
     with only_trainer(arguments.run):
         run, stamp = Run(arguments.run), records_stamp(arguments.collection)
         if name in OF_WEIGHTS and "left_out" in run.manifest:
             raise UserError(
-                f"{run.path} has published weights, which training would replace; index a collection with: "
-                f"python -m training.features COLLECTION {run.path} --preset paper, then training.index; "
+                f"{run.path} has published weights, which training would replace; index a "
+                "collection with: "
+                f"python -m training.features COLLECTION {run.path} --preset paper, then "
+                "training.index; "
                 "or name another RUN to train into"
             )
         keep_freed_memory()
@@ -95,11 +99,12 @@ def run_stage(name: str, train: Callable[[Arguments], None], arguments: Argument
 
 @contextmanager
 def only_trainer(run: Path) -> Iterator[None]:
-    """No other process trains this run or changes its index inside the block, which may contain another such block.
+    """No other process trains this run or changes its index inside the block, which may contain
+    another such block.
 
-    The main process makes its folder, locks it for all, and removes it if it is still empty at the end, as after a
-    mistyped argument. Raises UserError, on all processes, if another one has locked the run, or if it is a file or
-    cannot be made; and for a full disk.
+    The main process makes its folder, locks it for all, and removes it if it is still empty at the
+    end, as after a mistyped argument. Raises UserError, on all processes, if another one has locked
+    the run, or if it is a file or cannot be made; and for a full disk.
     """
     given, run = run, run.resolve()
     if run in locked_runs:
@@ -114,7 +119,9 @@ def only_trainer(run: Path) -> Iterator[None]:
                 lock.enter_context(write_lock(run))
                 lock.callback(remove_empty, made)
             except OSError as error:
-                refusal = UserError(f"{run} cannot be made ({error.strerror}); name another directory")
+                refusal = UserError(
+                    f"{run} cannot be made ({error.strerror}); name another directory"
+                )
             except UserError as error:
                 refusal = error
         if refusal := broadcast_object(refusal):
@@ -128,25 +135,35 @@ def only_trainer(run: Path) -> Iterator[None]:
 
 
 def remove_empty(folders: Sequence[Path]) -> None:
-    """Remove folders, each of which holds the one before it, up to the first that holds something else."""
+    """Remove folders, each of which holds the one before it, up to the first that holds something
+    else.
+    """
     with suppress(OSError):
         for folder in folders:
             folder.rmdir()
 
 
 def record_stage(name: str, arguments: Arguments, seconds: float, stamp: str) -> None:
-    """Record in the manifest that the stage is done, its settings and its seconds since the last start.
+    """Record in the manifest that the stage is done, its settings and its seconds since the last
+    start.
 
     stamp: `records_stamp` of the collection when the stage started.
 
-    Earlier stages keep the settings that they were recorded with: a command of one stage may name other ones for them.
+    Earlier stages keep the settings that they were recorded with: a command of one stage may name
+    other ones for them.
     """
     before = stages_before(name)
     with Run(arguments.run).changing() as manifest:
-        stages = {stage: done for stage, done in manifest.get("stages", {}).items() if stage in before}
+        stages = {
+            stage: done for stage, done in manifest.get("stages", {}).items() if stage in before
+        }
         recorded = manifest.get("settings", {})
         earlier = {stage: recorded[stage] for stage in stages if stage in recorded}
-        stages[name] = {"facts": facts(name, arguments), "records": stamp, "seconds": round(seconds, 2)}
+        stages[name] = {
+            "facts": facts(name, arguments),
+            "records": stamp,
+            "seconds": round(seconds, 2),
+        }
         manifest |= {
             "collection": str(arguments.collection.resolve()),
             "preset": arguments.preset,
@@ -156,26 +173,46 @@ def record_stage(name: str, arguments: Arguments, seconds: float, stamp: str) ->
 
 
 def records_stamp(collection: Path) -> str:
-    """Checksum of the names, sizes and times of the files that training reads, but for images: no test queries."""
-    folders = ("cand_pool", *(f"{kind}/{split}" for kind in ("query", "qrels") for split in ("train", "val")))
-    files = [file for folder in folders for file in (collection / folder).rglob("*") if not file.name.startswith(".")]
+    """Checksum of the names, sizes and times of the files that training reads, but for images: no
+    test queries.
+    """
+    folders = (
+        "cand_pool",
+        *(f"{kind}/{split}" for kind in ("query", "qrels") for split in ("train", "val")),
+    )
+    files = [
+        file
+        for folder in folders
+        for file in (collection / folder).rglob("*")
+        if not file.name.startswith(".")
+    ]
     files = [file for file in sorted([*files, collection / INSTRUCTIONS]) if file.is_file()]
     return files_stamp((str(file.relative_to(collection)), file) for file in files)
 
 
 def is_done(name: str, arguments: Arguments) -> bool:
-    """Whether the run has this stage with these settings, and its parts, built from those that the run has now.
+    """Whether the run has this stage with these settings, and its parts, built from those that the
+    run has now.
 
-    Raises OtherSettings if it has the stage with other settings, UserError if of another collection, or if the records
-    of the collection have changed since; the weights of an encoder stay in use then.
+    Raises OtherSettings if it has the stage with other settings, UserError if of another
+    collection, or if the records of the collection have changed since; the weights of an encoder
+    stay in use then.
     """
     run = Run(arguments.run)
     done = run.manifest.get("stages", {}).get(name)
     if done and done["facts"] != facts(name, arguments):
         known, asked = run.manifest["collection"], str(arguments.collection.resolve())
-        kind, made, others = OtherSettings, "from another collection or with other settings", "another RUN"
+        kind, made, others = (
+            OtherSettings,
+            "from another collection or with other settings",
+            "another RUN",
+        )
         if known != asked:
-            kind, made, others = UserError, f"from the collection {known}, not {asked}", "that one, or another RUN"
+            kind, made, others = (
+                UserError,
+                f"from the collection {known}, not {asked}",
+                "that one, or another RUN",
+            )
         raise kind(
             f"the {name} of {arguments.run} was made {made}; name {others}, or repeat the stage: "
             f"python -m training.{name} COLLECTION RUN"
@@ -184,20 +221,25 @@ def is_done(name: str, arguments: Arguments) -> bool:
         now = records_stamp(arguments.collection)
         if done.get("records") != now:
             raise UserError(
-                f"the collection {arguments.collection} has changed since the {name} of {arguments.run} was made; "
+                f"the collection {arguments.collection} has changed since the {name} of "
+                f"{arguments.run} was made; "
                 f"repeat from: python -m training.features {arguments.collection} {arguments.run}"
             )
     return done is not None and all(run.is_current(part) for part in STAGES[name].parts)
 
 
 def pending_stages(arguments: Arguments) -> list[str]:
-    """The first stage that is not done, and all after it. Raises UserError if one was done with other settings."""
+    """The first stage that is not done, and all after it. Raises UserError if one was done with
+    other settings.
+    """
     done = [is_done(name, arguments) for name in STAGES]
     return list(STAGES)[done.index(False) :] if False in done else []
 
 
 def recorded_settings(run: Run) -> Settings:
-    """The settings that a run was trained with. Raises UserError if its manifest lacks those of this version."""
+    """The settings that a run was trained with. Raises UserError if its manifest lacks those of
+    this version.
+    """
     try:
         settings = TypeAdapter(Settings).validate_json(json.dumps(run.manifest["settings"]))
         settings.check()
@@ -210,18 +252,26 @@ def recorded_settings(run: Run) -> Settings:
                 "its weights are published, so it has none until a collection is encoded with: "
                 f"python -m training.features COLLECTION {run.path} --preset paper"
             )
-        raise UserError(f"the manifest of {run.path} lacks the settings of this version ({reason}); {how}") from None
+        raise UserError(
+            f"the manifest of {run.path} lacks the settings of this version ({reason}); {how}"
+        ) from None
 
 
 def facts(name: str, arguments: Arguments) -> str:
-    """Checksum of what a stage depends on: the collection, the seed, and the settings of it and the stages before."""
+    """Checksum of what a stage depends on: the collection, the seed, and the settings of it and the
+    stages before.
+    """
     settings = dataclasses.asdict(arguments.settings)
     used = [settings.get(stage) for stage in (*stages_before(name), name)]
     return fingerprint(str(arguments.collection.resolve()), arguments.settings.seed, used)
 
 
-def publish(run: Run, part: str, write: Callable[[Path], None], built_from: tuple[str, ...] = ()) -> Run:
-    """Let the main process publish a part of a stage; -> the run with this part, on every process."""
+def publish(
+    run: Run, part: str, write: Callable[[Path], None], built_from: tuple[str, ...] = ()
+) -> Run:
+    """Let the main process publish a part of a stage; -> the run with this part, on every
+    process.
+    """
     if is_main():
         forget_stage(run, next(stage.name for stage in STAGES.values() if part in stage.parts))
         run.publish(part, write, built_from)
@@ -230,14 +280,17 @@ def publish(run: Run, part: str, write: Callable[[Path], None], built_from: tupl
 
 
 def forget_stage(run: Run, name: str) -> None:
-    """Take this stage and the later ones from the record of what is done, before a part of the stage is published.
+    """Take this stage and the later ones from the record of what is done, before a part of the
+    stage is published.
 
     A command that is killed before it records the stage again leaves no record of what it replaced.
     """
     before = stages_before(name)
     if "stages" in run.manifest:
         with run.changing() as manifest:
-            manifest["stages"] = {stage: done for stage, done in manifest["stages"].items() if stage in before}
+            manifest["stages"] = {
+                stage: done for stage, done in manifest["stages"].items() if stage in before
+            }
 
 
 def seconds_per_step(started: float, steps: int) -> str:

@@ -1,8 +1,10 @@
-"""Make the shipped run of the toy world: draw the collection, train on it, keep what serving needs, measure.
+"""Make the shipped run of the toy world: draw the collection, train on it, keep what serving needs,
+measure.
 
     python -m training.toy_run [assets/toy] [--work DIR] [--seed 0]
 
-Collection and training run are written to DIR. A killed command resumes where it stopped when you run it again.
+Collection and training run are written to DIR. A killed command resumes where it stopped when you
+run it again.
 """
 
 import json
@@ -38,13 +40,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     make(options.destination, options.work, settings, str(usable_device(options.device)))
 
 
-def make(destination: Path, work: Path, settings: Settings, device: str, scenes: int = SCENES) -> None:
+def make(
+    destination: Path, work: Path, settings: Settings, device: str, scenes: int = SCENES
+) -> None:
     """Draw, train, ship and measure; steps that are done are skipped.
 
     Raises UserError, before it starts, if the destination is not a run.
     """
     world, build = work / "toy-world", partial(write_world, scenes=scenes, seed=settings.seed)
-    make_run(destination, world, "toy", settings, device, build, ABOUT, partial(add_examples, work=work))
+    make_run(
+        destination, world, "toy", settings, device, build, ABOUT, partial(add_examples, work=work)
+    )
     evaluation.main([str(destination), "--collection", str(world), "--device", device])
 
 
@@ -56,9 +62,15 @@ def add_examples(run: Path, work: Path) -> None:
         name = f"example-{number}.png" if scene else ""
         if scene:
             files[name] = work / name
-            picture(Scene(*scene), random.Random(number), framed=4 in tasks or 7 in tasks).save(files[name])
-        asked = [{"instruction": instructions(task)[0], "target": TASKS[task][1].mbeir} for task in tasks]
-        examples.append({"title": example["title"], "text": example["text"], "picture": name, "asked": asked})
+            picture(Scene(*scene), random.Random(number), framed=4 in tasks or 7 in tasks).save(
+                files[name]
+            )
+        asked = [
+            {"instruction": instructions(task)[0], "target": TASKS[task][1].mbeir} for task in tasks
+        ]
+        examples.append(
+            {"title": example["title"], "text": example["text"], "picture": name, "asked": asked}
+        )
     write_examples(run, examples, files)
 
 

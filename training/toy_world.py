@@ -1,16 +1,21 @@
-"""The toy world: pictures of coloured shapes, with captions, questions and changes, as a collection in M-BEIR's format.
+"""The toy world: pictures of coloured shapes, with captions, questions and changes, as a collection
+in M-BEIR's format.
 
     python -m training.toy_world COLLECTION [--scenes 1500] [--seed 0]
 
-A scene is six factors. Every judgment follows from them: the targets of a query are all the candidates of its dataset
-that fit it. The factors of an item stand in its src_content; those of a text are the ones that it names.
+A scene is six factors. Every judgment follows from them: the targets of a query are all the
+candidates of its dataset that fit it. The factors of an item stand in its src_content; those of a
+text are the ones that it names.
 
     toy_captions     task 0: caption to picture                  3: picture to caption
     toy_questions    task 1: question to answer                  2: question to picture and answer
-                     task 6: picture and question to answer      8: picture and question to picture and answer
-    toy_changes      task 4: picture to one of the same shapes   7: picture and change to the changed picture
+                     task 6: picture and question to answer      8: picture and question to picture
+                     and answer
+    toy_changes      task 4: picture to one of the same shapes   7: picture and change to the
+                     changed picture
 
-The values of the factors and all words lie in toy_world.toml; what it calls held out is never trained on.
+The values of the factors and all words lie in toy_world.toml; what it calls held out is never
+trained on.
 """
 
 import hashlib
@@ -47,8 +52,12 @@ PAPER, INK, STEP = (244, 244, 244), (190, 190, 190), 12  # of stripes and dots
 WORLD = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 COLOURS = {name: tuple(colour) for name, colour in WORLD["colours"].items()}
 HELD_OUT = set(WORLD["held_out"])  # pairs of shape and colour that are never trained on
-RADIUS, CENTRE, BACKGROUNDS, QUESTIONS = (WORLD[name] for name in ("radius", "centre", "backgrounds", "questions"))
-NUMBERS, PLACES = ({int(number): of for number, of in WORLD[name].items()} for name in ("numbers", "places"))
+RADIUS, CENTRE, BACKGROUNDS, QUESTIONS = (
+    WORLD[name] for name in ("radius", "centre", "backgrounds", "questions")
+)
+NUMBERS, PLACES = (
+    {int(number): of for number, of in WORLD[name].items()} for name in ("numbers", "places")
+)
 
 
 def _turned(points: Sequence[tuple[float, float]], turns: int) -> list[tuple[float, float]]:
@@ -58,7 +67,10 @@ def _turned(points: Sequence[tuple[float, float]], turns: int) -> list[tuple[flo
 
 def _star(points: int, inner: float) -> list[tuple[float, float]]:
     """A polygon in the unit circle whose corners alternate between two radii."""
-    corners = [(1.0 if corner % 2 == 0 else inner, math.pi * corner / points) for corner in range(2 * points)]
+    corners = [
+        (1.0 if corner % 2 == 0 else inner, math.pi * corner / points)
+        for corner in range(2 * points)
+    ]
     return [(radius * math.sin(angle), -radius * math.cos(angle)) for radius, angle in corners]
 
 
@@ -66,7 +78,10 @@ def _heart() -> list[tuple[float, float]]:
     """The usual parametric curve."""
     angles = [math.tau * step / 40 for step in range(40)]
     return [
-        (math.sin(a) ** 3, (-13 * math.cos(a) + 5 * math.cos(2 * a) + 2 * math.cos(3 * a) + math.cos(4 * a)) / 16)
+        (
+            math.sin(a) ** 3,
+            (-13 * math.cos(a) + 5 * math.cos(2 * a) + 2 * math.cos(3 * a) + math.cos(4 * a)) / 16,
+        )
         for a in angles
     ]
 
@@ -78,7 +93,11 @@ SHAPES = {  # corners in the unit square
     "square": [(-0.85, -0.85), (0.85, -0.85), (0.85, 0.85), (-0.85, 0.85)],
     "diamond": [(0.0, -1.0), (0.7, 0.0), (0.0, 1.0), (-0.7, 0.0)],
     "triangle": [(0.0, -1.1), (1.0, 0.7), (-1.0, 0.7)],
-    "cross": [point for turns in range(4) for point in _turned([(ARM, -1.0), (ARM, -ARM), (1.0, -ARM)], turns)],
+    "cross": [
+        point
+        for turns in range(4)
+        for point in _turned([(ARM, -1.0), (ARM, -ARM), (1.0, -ARM)], turns)
+    ],
     "star": _star(5, 0.42),
     "heart": _heart(),
 }
@@ -111,7 +130,10 @@ class Scene:
 
     def changed(self, rng: random.Random, factors: Sequence[str], split: str) -> Self:
         """The scene with other values of these factors."""
-        others = {factor: [value for value in FACTORS[factor] if value != getattr(self, factor)] for factor in factors}
+        others = {
+            factor: [value for value in FACTORS[factor] if value != getattr(self, factor)]
+            for factor in factors
+        }
         scene = replace(self, **{factor: rng.choice(values) for factor, values in others.items()})
         return scene if scene.fits(split) else self.changed(rng, factors, split)
 
@@ -124,7 +146,9 @@ def picture(scene: Scene, rng: random.Random, framed: bool = False) -> Image.Ima
     """Draw a scene; rng turns the arrangement and moves each shape a little."""
     image = _background(scene.background)
     if framed:
-        ImageDraw.Draw(image).rectangle((0, 0, PIXELS - 1, PIXELS - 1), outline=(90, 90, 90), width=3)
+        ImageDraw.Draw(image).rectangle(
+            (0, 0, PIXELS - 1, PIXELS - 1), outline=(90, 90, 90), width=3
+        )
     side = CELL * FINER
     mask, draw_in = Image.new("L", (side, side)), RADIUS[scene.size] * FINER
     pen = ImageDraw.Draw(mask)
@@ -159,20 +183,33 @@ Mention = Mapping[str, str | int]  # the factors that a text names
 
 
 def words(mention: Mention) -> tuple[str, str, str]:
-    """What is there, where it is, and what is behind it, as far as the mention says: "three small red stars"."""
+    """What is there, where it is, and what is behind it, as far as the mention says: "three small
+    red stars".
+    """
     shape = str(mention.get("shape", "shape"))
     if mention.get("number", 2) != 1:
         shape += "es" if shape.endswith("s") else "s"
     number = NUMBERS[int(mention["number"])] if "number" in mention else ""
-    what = " ".join(filter(None, (number, str(mention.get("size", "")), str(mention.get("colour", "")), shape)))
+    what = " ".join(
+        filter(None, (number, str(mention.get("size", "")), str(mention.get("colour", "")), shape))
+    )
     position = str(mention.get("position", ""))
-    return what, position and f"at the {position}", BACKGROUNDS.get(str(mention.get("background", "")), "")
+    return (
+        what,
+        position and f"at the {position}",
+        BACKGROUNDS.get(str(mention.get("background", "")), ""),
+    )
 
 
 def caption(mention: Mention, rng: random.Random | None = None) -> str:
     """A sentence that names these factors; rng: in a random order of its parts."""
     what, where, behind = words(mention)
-    orders = ((what, where, behind), (where, what, behind), (behind, what, where), (what, behind, where))
+    orders = (
+        (what, where, behind),
+        (where, what, behind),
+        (behind, what, where),
+        (what, behind, where),
+    )
     text = " ".join(filter(None, rng.choice(orders) if rng else orders[0]))
     return text[0].upper() + text[1:] + "."
 
@@ -180,13 +217,19 @@ def caption(mention: Mention, rng: random.Random | None = None) -> str:
 def question(asked: str, mention: Mention = MappingProxyType({})) -> str:
     """A question for one factor of what the mention describes, or else a picture shows."""
     others = {factor: value for factor, value in mention.items() if factor != asked}
-    return f"{QUESTIONS[asked]}: {caption(others)[:-1].lower()}?" if others else f"{QUESTIONS[asked]}?"
+    return (
+        f"{QUESTIONS[asked]}: {caption(others)[:-1].lower()}?" if others else f"{QUESTIONS[asked]}?"
+    )
 
 
 def answer(asked: str, mention: Mention) -> str:
-    """The value that was asked for, and a whole description: "Three: three small red stars at the left on dots."."""
+    """The value that was asked for, and a whole description: "Three: three small red stars at the
+    left on dots.".
+    """
     _, where, _ = words({asked: mention[asked]})
-    value = {"number": NUMBERS.get(mention.get("number")), "position": where}.get(asked, mention[asked])
+    value = {"number": NUMBERS.get(mention.get("number")), "position": where}.get(
+        asked, mention[asked]
+    )
     return f"{str(value).capitalize()}: {caption(mention)[:-1].lower()}."
 
 
@@ -195,7 +238,12 @@ def change(changes: Mention) -> str:
     parts = []
     for factor, value in changes.items():
         what, where, behind = words({factor: value})
-        named = {"shape": f"as {what}", "number": f"{what.split()[0]} of them", "position": where, "background": behind}
+        named = {
+            "shape": f"as {what}",
+            "number": f"{what.split()[0]} of them",
+            "position": where,
+            "background": behind,
+        }
         parts.append(named.get(factor, str(value)))
     return f"The same, but {' and '.join(parts)}."
 
@@ -203,7 +251,10 @@ def change(changes: Mention) -> str:
 def instructions(task: int, held_out: bool = False) -> list[str]:
     """The instructions of a task."""
     *training, unseen = WORLD["wanted"][str(task)]
-    verbs, objects = WORLD["verbs"]["held_out" if held_out else "training"], [unseen] if held_out else training
+    verbs, objects = (
+        WORLD["verbs"]["held_out" if held_out else "training"],
+        [unseen] if held_out else training,
+    )
     return [f"{verb} {thing}." for thing in objects for verb in verbs]
 
 
@@ -239,7 +290,9 @@ def captions(draft: Draft, painter: Painter, split: str, scenes: Sequence[Scene]
         images.append(draft.candidate((0,), (split,), image=pictures[-1]))
         for _ in range(2):
             mention = mentioned(scene, rng)
-            texts.append(draft.candidate((3,), (split,), caption(mention, rng), source=dict(mention)))
+            texts.append(
+                draft.candidate((3,), (split,), caption(mention, rng), source=dict(mention))
+            )
     for scene, shown in zip(scenes, pictures, strict=True):
         for _ in range(2 if split == "train" else 1):
             mention = mentioned(scene, rng)
@@ -248,11 +301,15 @@ def captions(draft: Draft, painter: Painter, split: str, scenes: Sequence[Scene]
 
 
 def questions(draft: Draft, painter: Painter, split: str, scenes: Sequence[Scene]) -> None:
-    """Two answers about each scene, alone and beside a picture; questions that describe the scene or show it."""
+    """Two answers about each scene, alone and beside a picture; questions that describe the scene
+    or show it.
+    """
     rng, texts, pages, answers = painter.rng, [], [], []
     for scene in scenes:
         page = painter.paint(scene, split)
-        answers.append([(asked, mentioned(scene, rng, asked)) for asked in rng.sample(list(QUESTIONS), 2)])
+        answers.append(
+            [(asked, mentioned(scene, rng, asked)) for asked in rng.sample(list(QUESTIONS), 2)]
+        )
         for asked, mention in answers[-1]:
             text, named, shown = answer(asked, mention), dict(mention), asdict(scene)
             texts.append(draft.candidate((1, 6), (split,), text, source=named | {"asked": asked}))
@@ -260,7 +317,9 @@ def questions(draft: Draft, painter: Painter, split: str, scenes: Sequence[Scene
     for scene, of_scene in zip(scenes, answers, strict=True):
         photo = painter.paint(scene, split)
         for asked, mention in of_scene:
-            named = {factor: value for factor, value in mention.items() if factor != asked} | {"asked": asked}
+            named = {factor: value for factor, value in mention.items() if factor != asked} | {
+                "asked": asked
+            }
             shown = asdict(scene) | {"asked": asked}
             draft.ask(1, split, having(texts, named), question(asked, mention))
             draft.ask(2, split, having(pages, named), question(asked, mention))
@@ -269,11 +328,18 @@ def questions(draft: Draft, painter: Painter, split: str, scenes: Sequence[Scene
 
 
 def changes(draft: Draft, painter: Painter, split: str, scenes: Sequence[Scene]) -> None:
-    """Framed pictures: each scene elsewhere, and with two changes, each of which hides the other's target."""
+    """Framed pictures: each scene elsewhere, and with two changes, each of which hides the other's
+    target.
+    """
     rng, images, edits = painter.rng, [], []
     for scene in scenes:
         elsewhere = scene.changed(rng, ("position", "background"), split)
-        edits.append([scene.changed(rng, rng.sample(list(FACTORS), rng.choice((1, 2))), split) for _ in range(2)])
+        edits.append(
+            [
+                scene.changed(rng, rng.sample(list(FACTORS), rng.choice((1, 2))), split)
+                for _ in range(2)
+            ]
+        )
         for target in (elsewhere, *edits[-1]):
             images.append(draft.candidate((4, 7), (split,), image=painter.paint(target, split)))
     for scene, edited in zip(scenes, edits, strict=True):
@@ -289,7 +355,11 @@ def changes(draft: Draft, painter: Painter, split: str, scenes: Sequence[Scene])
 def mentioned(scene: Scene, rng: random.Random, also: str = "shape") -> Mention:
     """Shape and colour of a scene, the factor `also`, and some of its other factors."""
     always = ("shape", "colour", also)
-    return {factor: value for factor, value in asdict(scene).items() if factor in always or rng.random() < 0.4}
+    return {
+        factor: value
+        for factor, value in asdict(scene).items()
+        if factor in always or rng.random() < 0.4
+    }
 
 
 DATASETS = {
@@ -300,12 +370,16 @@ DATASETS = {
 
 
 def write_world(destination: Path, scenes: int = SCENES, seed: int = 0) -> list[RowCount]:
-    """Write the collection; the same for the same arguments. scenes: of each dataset, in all splits.
+    """Write the collection; the same for the same arguments. scenes: of each dataset, in all
+    splits.
 
-    Raises UserError if there are too few for queries in every split, or if the destination is not empty.
+    Raises UserError if there are too few for queries in every split, or if the destination is not
+    empty.
     """
     if not MIN_SCENES <= scenes <= MAX_SCENES or seed < 0:
-        raise UserError(f"--scenes is a number from {MIN_SCENES} to {MAX_SCENES:,}, and --seed at least 0")
+        raise UserError(
+            f"--scenes is a number from {MIN_SCENES} to {MAX_SCENES:,}, and --seed at least 0"
+        )
     rows = []
     with new_collection(destination) as writer:
         for number, (name, (fill, tasks)) in enumerate(DATASETS.items()):
@@ -316,14 +390,18 @@ def write_world(destination: Path, scenes: int = SCENES, seed: int = 0) -> list[
                 fill(draft, painter, split, drawn)
             rows += write_draft(writer, name, draft, {task: instructions(task) for task in tasks})
             for task in tasks:
-                writer.instructions(number, name, *TASKS[task], instructions(task, held_out=True), held_out=True)
+                writer.instructions(
+                    number, name, *TASKS[task], instructions(task, held_out=True), held_out=True
+                )
     return rows
 
 
 def main(arguments: list[str] | None = None) -> None:
     parser = command_parser("training.toy_world", __doc__)
     parser.add_argument("collection", type=Path, help="the new directory")
-    parser.add_argument("--scenes", type=int, default=SCENES, help="of each dataset (default: %(default)s)")
+    parser.add_argument(
+        "--scenes", type=int, default=SCENES, help="of each dataset (default: %(default)s)"
+    )
     add_seed(parser, "the drawings and texts")
     options = parser.parse_args(arguments)
     for row in write_world(options.collection, options.scenes, options.seed):

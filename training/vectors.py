@@ -1,7 +1,8 @@
 """Index vectors that somebody else made: `python -m training.folder [TABLE] RUN --vectors FILE`.
 
-Nothing is trained: the embedding of an item is its vector, its codes are k-means codes of it (block_index.py), and IDs
-are searched by the distance of their codewords. Without an encoder (`--model`) items are found by items alone.
+Nothing is trained: the embedding of an item is its vector, its codes are k-means codes of it
+(block_index.py), and IDs are searched by the distance of their codewords. Without an encoder
+(`--model`) items are found by items alone.
 
 Shapes: n vectors, d dim.
 """
@@ -41,7 +42,8 @@ WORK = "vectors"  # in the run, until they are indexed
 def index_vectors(
     path: Path, file: Path, sources: Sequence[str], model: str, weights: str, seed: int, device: str
 ) -> None:
-    """Make a run of a file of vectors and, if there is one, a table of their items; again if they have changed.
+    """Make a run of a file of vectors and, if there is one, a table of their items; again if they
+    have changed.
 
     model, weights: of open_clip, or empty. Raises UserError for what cannot be read.
     """
@@ -57,20 +59,30 @@ def index_vectors(
     with TemporaryDirectory(prefix="genius-") as unpacked:
         table = table_of(file, sources, Path(unpacked))
         notes: list[str] = []
-        modalities = np.fromiter((item.modality for item in vector_items(table, n, notes)), np.uint8)
-        print(*notes, f"{n:,} vectors of {dim} numbers, each scaled to length 1", sep="\n", flush=True)
+        modalities = np.fromiter(
+            (item.modality for item in vector_items(table, n, notes)), np.uint8
+        )
+        print(
+            *notes, f"{n:,} vectors of {dim} numbers, each scaled to length 1", sep="\n", flush=True
+        )
         write_array(work / "embedding.npy", (n, dim), np.float16, vectors.normalized())
         embeddings: Vectors = np.load(work / "embedding.npy", mmap_mode="r")
         stays = np.full(n, True)
         if known := remembered(path / COLLECTIONS):
             content = map(vector_content, embeddings, vector_items(table, n, []))
             stays = np.fromiter((each not in known for each in content), dtype=bool, count=n)
-            embeddings, modalities = ConcatenatedArray([embeddings], np.flatnonzero(stays)), modalities[stays]
+            embeddings, modalities = (
+                ConcatenatedArray([embeddings], np.flatnonzero(stays)),
+                modalities[stays],
+            )
             print(f"{n - stays.sum():,} removed from the run before, so left out", flush=True)
         run.publish("encoder", encoder.save)
         publish_codes(run, embeddings, modalities, settings)
         quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(device)
-        items, image_path = compress(vector_items(table, n, []), stays), table.parent.joinpath if table else None
+        items, image_path = (
+            compress(vector_items(table, n, []), stays),
+            table.parent.joinpath if table else None,
+        )
         write = partial(write_index, items=items, image_path=image_path, instructions=[])
         publish_index(run, write, quantizer, embeddings, embeddings, modalities, keep_fused=False)
     remove_folder(work)
@@ -79,28 +91,37 @@ def index_vectors(
 
 
 def encoder_for(model: str, weights: str, file: Path, dim: int) -> Encoder | NoEncoder:
-    """The open_clip model that made the vectors, or what stands for it. Raises UserError if it made others."""
+    """The open_clip model that made the vectors, or what stands for it. Raises UserError if it made
+    others.
+    """
     if not model:
         return NoEncoder(NoEncoderConfig(dim))
     encoder = Encoder.from_open_clip(model, weights)
     if encoder.dim != dim:
         raise UserError(
-            f"{file} has vectors of {dim} numbers, {model} makes {encoder.dim}; name the model that made them, or none"
+            f"{file} has vectors of {dim} numbers, {model} makes {encoder.dim}; name the "
+            "model that made them, or none"
         )
     return encoder
 
 
 def table_of(file: Path, sources: Sequence[str], unpacked: Path) -> Path | None:
-    """The table of the items; one with the bytes of pictures is written into a folder. None: items have only numbers.
+    """The table of the items; one with the bytes of pictures is written into a folder. None: items
+    have only numbers.
 
     Raises UserError if there are several, or it is none.
     """
     if len(sources) > 1:
-        raise UserError(f"--vectors takes one table of all items, not {len(sources)}: {', '.join(sources)}")
+        raise UserError(
+            f"--vectors takes one table of all items, not {len(sources)}: {', '.join(sources)}"
+        )
     table = Path(sources[0]) if sources else file if file.suffix.lower() == ".parquet" else None
     if table and (batches := dataset_batches(table)):
         unpack(batches, unpacked)
         return unpacked / MANIFEST
     if table and (table.suffix.lower() not in TABLES or not table.is_file()):
-        raise UserError(f"{table} is no table; --vectors takes one ({', '.join(TABLES)}) with a row for each vector")
+        raise UserError(
+            f"{table} is no table; --vectors takes one ({', '.join(TABLES)}) with a row "
+            "for each vector"
+        )
     return table

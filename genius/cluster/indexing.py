@@ -1,4 +1,6 @@
-"""Encode a source in partitions on the actors of a cluster, with Ray Data, and add them in one change."""
+"""Encode a source in partitions on the actors of a cluster, with Ray Data, and add them in one
+change.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -23,25 +25,35 @@ class PartEncoder:
         self.models = Models.load(self.run)
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
-        """{"id": [number]} -> what became of these parts: an error, or files that cannot be read."""
+        """{"id": [number]} -> what became of these parts: an error, or files that cannot be
+        read.
+        """
         told: dict[str, list[Any]] = {"id": [], "error": [], "unreadable": []}
         for number in batch["id"].tolist():
             error, unreadable = "", tuple[str, ...]()
             try:
                 share = partitions.Share(number + 1, self.of)
                 added = partitions.encode_partition(
-                    self.run, lambda dataset: read_item_source(self.source, dataset), self.models, share
+                    self.run,
+                    lambda dataset: read_item_source(self.source, dataset),
+                    self.models,
+                    share,
                 )
                 unreadable = added.complaints
             except UserError as problem:
                 error = str(problem)
-            for name, value in (("id", number), ("error", error), ("unreadable", "\n".join(unreadable))):
+            for name, value in (
+                ("id", number),
+                ("error", error),
+                ("unreadable", "\n".join(unreadable)),
+            ):
                 told[name].append(value)
         return told
 
 
 def index_source(run: Path, source: str, of: int, actors: int | None, address: str | None) -> int:
-    """Encode what is not encoded yet, and add it all. Returns the exit status: 1 if a file was unreadable.
+    """Encode what is not encoded yet, and add it all. Returns the exit status: 1 if a file was
+    unreadable.
 
     Killed anywhere, the same command goes on. Raises UserError if a part cannot be encoded.
     """

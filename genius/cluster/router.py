@@ -1,10 +1,11 @@
 """A router: an engine that leaves the scan of all IDs to shards, and merges what they find.
 
-It encodes, generates and shows by itself: it holds the trie, so a beam search is that of one machine, and reads records
-and vectors of results from its own copy of the run. What every shard finds is merged by the key that one scan would
-have ordered it by, cut to as many candidates as one scan would have had, and ordered by the ranker's scores, which the
-shards have computed. So a result is that of one machine, to the last bit. (Only of an index
-of more than `scan.MANY_ITEMS` items another share is scanned.)
+It encodes, generates and shows by itself: it holds the trie, so a beam search is that of one
+machine, and reads records and vectors of results from its own copy of the run. What every shard
+finds is merged by the key that one scan would have ordered it by, cut to as many candidates as one
+scan would have had, and ordered by the ranker's scores, which the shards have computed. So a result
+is that of one machine, to the last bit. (Only of an index of more than `scan.MANY_ITEMS` items
+another share is scanned.)
 
 Shapes: n items, b queries, d embedding dim, k results.
 """
@@ -41,7 +42,9 @@ class Shards(Protocol):
         """The answer of each part; None: it gave none in time."""
 
     def take(self, version: str) -> None:
-        """Returns when all parts have this version of the index. Raises UserError if one has not."""
+        """Returns when all parts have this version of the index. Raises UserError if one has
+        not.
+        """
 
 
 @dataclass(frozen=True)
@@ -66,23 +69,31 @@ class ShardedScan:
     """The scan of one batch of queries, by shards; used as a `Scan`."""
 
     def __init__(self, shards: Shards, question: ScanQuestion, pool: Pool, positions: np.ndarray):
-        """question: without what a `Scan` is told. positions (n,): of the index's items in the pool's ID table."""
+        """question: without what a `Scan` is told. positions (n,): of the index's items in the
+        pool's ID table.
+        """
         self.pool, self.missing = pool, ""
         self._shards, self._question, self._positions = shards, question, positions
         self._keys, self._values = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
 
-    def best_or_near(self, z: Tensor, k: int, prefix: tuple[int, ...], allowed: np.ndarray | None) -> Scanned:
+    def best_or_near(
+        self, z: Tensor, k: int, prefix: tuple[int, ...], allowed: np.ndarray | None
+    ) -> Scanned:
         """See `Scan`. Raises UserError if no part answers."""
         answers = self._shards.scan(replace(self._question, k=k, prefix=prefix, allowed=allowed))
         given = [answer for answer in answers if answer is not None]
         if not given:
-            raise UserError("no part of the index answers; start it again, or wait until it has started")
+            raise UserError(
+                "no part of the index answers; start it again, or wait until it has started"
+            )
         if len(given) < len(answers):
             self.missing = f"{len(given)} of {len(answers)} parts answered"
         rows = np.concatenate([answer.rows for answer in given], axis=1)
         self._remember(rows, np.concatenate([answer.similarities for answer in given], axis=1))
         positions = torch.from_numpy(self._positions[rows].astype(np.int64))
-        keys = sort_keys(torch.from_numpy(np.concatenate([answer.scores for answer in given], axis=1)), positions)
+        keys = sort_keys(
+            torch.from_numpy(np.concatenate([answer.scores for answer in given], axis=1)), positions
+        )
         keys = keys.masked_fill_(torch.from_numpy(rows) < 0, PADDING).topk(k).values
         scores, positions = key_scores(keys)
         return Scanned(positions.masked_fill_(keys == PADDING, -1), scores)
@@ -104,7 +115,9 @@ class ShardedSearch(CandidateSearch):
     scan: ShardedScan | None = None  # of the batch that is being searched
 
     def scan_of(self, pool: Pool) -> Scan | ShardedScan:  # type: ignore[override]  # it is used as a Scan
-        return super().scan_of(pool) if self.scan is None or self.scan.pool is not pool else self.scan
+        return (
+            super().scan_of(pool) if self.scan is None or self.scan.pool is not pool else self.scan
+        )
 
 
 class ShardedRetriever(Retriever):
@@ -116,30 +129,40 @@ class ShardedRetriever(Retriever):
         super().__init__(*parts, **options)
         self.finder = ShardedSearch(self.finder.decoder)
         self.shards: Shards | None = None
-        self._compared: tuple[EncodedQueries, Index, str] | None = None  # of what the shards of the last batch compared
+        # of what the shards of the last batch compared
+        self._compared: tuple[EncodedQueries, Index, str] | None = None
         self._positions: WeakKeyDictionary[Pool, np.ndarray] = WeakKeyDictionary()
 
-    def retrieve(self, encoded: EncodedQueries, options: ResolvedOptions, version: Version, pool: Pool) -> Retrieval:
+    def retrieve(
+        self, encoded: EncodedQueries, options: ResolvedOptions, version: Version, pool: Pool
+    ) -> Retrieval:
         self.finder.scan = self._compared = None
-        if self.shards is not None and pool is version.pool_of(options):  # else one that only the caller knows
+        # else one that only the caller knows
+        if self.shards is not None and pool is version.pool_of(options):
             self._compared = encoded, version.index, options.order
             self.finder.scan = self._scan(encoded, options, version, pool)
         return super().retrieve(encoded, options, version, pool)
 
-    def _scan(self, encoded: EncodedQueries, options: ResolvedOptions, version: Version, pool: Pool) -> ShardedScan:
+    def _scan(
+        self, encoded: EncodedQueries, options: ResolvedOptions, version: Version, pool: Pool
+    ) -> ShardedScan:
         assert self.shards is not None
         vectors = {"cosine": encoded.embeddings, "fused": encoded.z}.get(options.order)
         by = None if vectors is None else vectors.cpu().numpy()
         fused = options.order == "fused"
         which = version.index.folder.name, options.modality, options.added
-        question = ScanQuestion(*which, encoded.z.cpu().numpy(), 0, (), None, by, fused, self._normalize and not fused)
+        question = ScanQuestion(
+            *which, encoded.z.cpu().numpy(), 0, (), None, by, fused, self._normalize and not fused
+        )
         if pool not in self._positions:
             positions = np.full(version.index.n, -1, dtype=np.int32)
             positions[pool.table.rows] = np.arange(len(pool.table), dtype=np.int32)
             self._positions[pool] = positions
         return ShardedScan(self.shards, question, pool, self._positions[pool])
 
-    def results(self, encoded: EncodedQueries, options: ResolvedOptions, version: Version) -> list[SearchResult]:
+    def results(
+        self, encoded: EncodedQueries, options: ResolvedOptions, version: Version
+    ) -> list[SearchResult]:
         found = super().results(encoded, options, version)
         missing = self.finder.scan.missing if self.finder.scan else ""
         return [replace(result, missing=missing) for result in found] if missing else found
@@ -151,7 +174,9 @@ class ShardedRetriever(Retriever):
         by = super()._by_fused(encoded, index)
         return by and self._with_known(encoded, index, "fused", by)
 
-    def _with_known(self, encoded: EncodedQueries, index: Index, order: str, by: Similarity) -> Similarity:
+    def _with_known(
+        self, encoded: EncodedQueries, index: Index, order: str, by: Similarity
+    ) -> Similarity:
         scan = self.finder.scan
         if scan is None or self._compared is None or self._compared[0] is not encoded:
             return by
@@ -165,7 +190,9 @@ class RouterEngine(Engine):
     retriever: ShardedRetriever
 
     def connect(self, shards: Shards) -> Self:
-        """Search with these shards from now on, and change to a newer index only when all of them have it."""
+        """Search with these shards from now on, and change to a newer index only when all of them
+        have it.
+        """
         self.versions.before_newer = lambda index: shards.take(index.folder.name)
         if not self.versions.reload():
             shards.take(self.index.folder.name)

@@ -1,6 +1,7 @@
 """Shards of a run as deployments of Ray Serve, and how a router asks them.
 
-Ray places the shards, starts them again when they end, and sends each question to the replica that has least to do.
+Ray places the shards, starts them again when they end, and sends each question to the replica that
+has least to do.
 """
 
 import os
@@ -24,11 +25,13 @@ from genius.errors import UserError
 from genius.index.partitions import Share
 from genius.run import Run, expect_run
 
-MODELS = ("encoder", "fusion", "quantizer", "decoder")  # on which answers depend; the index may change
+# on which answers depend; the index may change
+MODELS = ("encoder", "fusion", "quantizer", "decoder")
 SOON = 0.05  # seconds between two attempts
 REACHED = 5.0  # seconds in which an address answers
 NO_CLUSTER = (
-    "no Ray cluster could be joined at {} ({}); start one with ray start --head, and use the same versions of Python "
+    "no Ray cluster could be joined at {} ({}); start one with ray start --head, and use "
+    "the same versions of Python "
     "and Ray on every host"
 )
 TAKE_IN = 120.0  # seconds in which all shards take in a newer index
@@ -88,7 +91,11 @@ class RayShards:
         ]
 
     def _answer(
-        self, handle: DeploymentHandle, response: DeploymentResponse, question: ScanQuestion, deadline: float
+        self,
+        handle: DeploymentHandle,
+        response: DeploymentResponse,
+        question: ScanQuestion,
+        deadline: float,
     ) -> Answer | None:
         """The first answer before the deadline; a part that ended meanwhile is asked again."""
         while True:
@@ -108,20 +115,25 @@ class RayShards:
                 response = handle.scan.remote(question)
 
     def take(self, version: str) -> None:
-        """Returns when all parts have this version of the index. Raises UserError if one has not."""
+        """Returns when all parts have this version of the index. Raises UserError if one has
+        not.
+        """
         for number, handle in enumerate(self.handles, 1):
             try:
                 handle.take.remote(version).result(timeout_s=TAKE_IN)
             except (RayError, RayServeException, TimeoutError) as error:
                 cause = getattr(error, "cause", None)
                 reason = cause if isinstance(cause, OtherVersionError) else "no answer"
-                raise UserError(f"part {number} of {len(self.handles)} has no index {version} ({reason})") from None
+                raise UserError(
+                    f"part {number} of {len(self.handles)} has no index {version} ({reason})"
+                ) from None
 
 
 def join_cluster(address: str | None) -> None:
     """Connect this process to a cluster, or start one on this machine if there is no address.
 
-    Raises UserError for an address that does not answer, and for another version of Ray or of Python.
+    Raises UserError for an address that does not answer, and for another version of Ray or of
+    Python.
     """
     if ray.is_initialized():
         return
@@ -130,8 +142,14 @@ def join_cluster(address: str | None) -> None:
         if host and port.isdecimal():  # Ray itself would wait for minutes
             create_connection((host.removeprefix("ray://"), int(port)), REACHED).close()
     except OSError as error:
-        raise UserError(NO_CLUSTER.format(address, error.strerror or "it does not answer")) from None
-    here = {"num_cpus": os.cpu_count(), "include_dashboard": False, "object_store_memory": 200_000_000}
+        raise UserError(
+            NO_CLUSTER.format(address, error.strerror or "it does not answer")
+        ) from None
+    here = {
+        "num_cpus": os.cpu_count(),
+        "include_dashboard": False,
+        "object_store_memory": 200_000_000,
+    }
     options: dict[str, Any] = {"address": address} if address else here
     try:
         ray.init(namespace="genius", log_to_driver=False, logging_level="ERROR", **options)
@@ -145,7 +163,9 @@ def application(run: Path, share: Share) -> str:
     return f"genius-{run.resolve().name}-{share.number}-of-{share.of}"
 
 
-def start_shards(run: Path, shards: int, replicas: int, patience: float, address: str | None) -> None:
+def start_shards(
+    run: Path, shards: int, replicas: int, patience: float, address: str | None
+) -> None:
     """Serve a run in parts. Returns when all of them answer. Raises UserError."""
     expect_run(run)
     join_cluster(address)
@@ -155,7 +175,11 @@ def start_shards(run: Path, shards: int, replicas: int, patience: float, address
         deployment: Any = ShardDeployment
         shard = deployment.options(num_replicas=replicas, ray_actor_options={"num_cpus": 0})
         try:
-            serve.run(shard.bind(str(run.resolve()), share, patience), name=application(run, share), route_prefix=None)
+            serve.run(
+                shard.bind(str(run.resolve()), share, patience),
+                name=application(run, share),
+                route_prefix=None,
+            )
         except (RayError, RayServeException, RuntimeError) as error:
             stop_shards(run)
             raise UserError(
@@ -180,17 +204,27 @@ def served_shards(run: Path) -> list[str]:
 def connected(run: Path, address: str | None, device: str | None = None) -> RouterEngine:
     """An engine of the run whose scans the shards of a cluster do.
 
-    Raises UserError if the cluster does not answer, does not serve the run, or serves it with other models.
+    Raises UserError if the cluster does not answer, does not serve the run, or serves it with other
+    models.
     """
     join_cluster(address)
     names = served_shards(run)
     if not names:
-        raise UserError(f"the cluster does not serve {run.name}; start it: genius cluster serve {run} --shards 2")
+        raise UserError(
+            f"the cluster does not serve {run.name}; start it: genius cluster serve {run} "
+            "--shards 2"
+        )
     handles = [serve.get_app_handle(name) for name in names]
     told: list[Served] = [handle.describe.remote().result(timeout_s=TAKE_IN) for handle in handles]
     if len(told) != told[0].share.of:
-        raise UserError(f"{len(told)} of {told[0].share.of} parts of {run.name} are served; start the cluster again")
+        raise UserError(
+            f"{len(told)} of {told[0].share.of} parts of {run.name} are served; start the "
+            "cluster again"
+        )
     if any(one.models != models_of(run) for one in told):
-        raise UserError(f"the cluster serves other models of {run.name} than {run} has; copy the run to every host")
+        raise UserError(
+            f"the cluster serves other models of {run.name} than {run} has; copy the run "
+            "to every host"
+        )
     engine = RouterEngine.load(run, device)
     return engine.connect(RayShards(handles, told[0].patience))

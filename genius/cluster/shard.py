@@ -1,7 +1,9 @@
-"""A shard: one process that scans a contiguous part of an index, and compares what it finds with the queries.
+"""A shard: one process that scans a contiguous part of an index, and compares what it finds with
+the queries.
 
-It holds the newest version of the index and, for a minute, the one before, so that routers change over one by one: each
-question names its version. Only IDs are in memory; vectors are read from the run, which lies on every host.
+It holds the newest version of the index and, for a minute, the one before, so that routers change
+over one by one: each question names its version. Only IDs are in memory; vectors are read from the
+run, which lies on every host.
 
 Shapes: b queries, d embedding dim, c first codes, k results.
 """
@@ -42,7 +44,8 @@ class ScanQuestion:
     k: int
     prefix: tuple[int, ...]
     allowed: np.ndarray | None  # (b, c)
-    vectors: np.ndarray | None = None  # (b, d) to compare with what is found; None: nothing is compared
+    # (b, d) to compare with what is found; None: nothing is compared
+    vectors: np.ndarray | None = None
     by_fused: bool = False  # compare fused features, not embeddings
     normalize: bool = False  # see `Similarity`
 
@@ -74,7 +77,10 @@ class Shard:
         """Take in a newer index; those before are let go in a while."""
         rows = range(*self.share.bounds(index.n))
         if not rows:
-            raise UserError(f"{self.run.path} has {index.n:,} items; serve it in fewer parts than {self.share.of}")
+            raise UserError(
+                f"{self.run.path} has {index.n:,} items; serve it in fewer parts than "
+                f"{self.share.of}"
+            )
         before = list(self._versions)
         self._versions[index.folder.name] = Version(index, torch.device("cpu"), rows)
         if before:
@@ -89,21 +95,27 @@ class Shard:
         self.run.sweep(PART)
 
     def reload(self) -> None:
-        """Take in the newest index, if it is newer. Raises UserError for one that cannot be read."""
+        """Take in the newest index, if it is newer. Raises UserError for one that cannot be
+        read.
+        """
         with self._loading:
             newer = load_newer_index(self.run, list(self._versions.values())[-1].index)
             if newer is not None:
                 self._add(newer)
 
     def take(self, name: str) -> Version:
-        """The version of this name, which is loaded if it is not yet. Raises OtherVersionError if it is not there."""
+        """The version of this name, which is loaded if it is not yet. Raises OtherVersionError if
+        it is not there.
+        """
         if name not in self._versions:
             self.reload()
         try:
             return self._versions[name]
         except KeyError:
             newest = list(self._versions)[-1]
-            raise OtherVersionError(f"part {self.share} of {self.run.path} has {newest}, not {name}") from None
+            raise OtherVersionError(
+                f"part {self.share} of {self.run.path} has {newest}, not {name}"
+            ) from None
 
     @torch.inference_mode()
     def scan(self, question: ScanQuestion) -> Answer:

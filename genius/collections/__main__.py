@@ -29,12 +29,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--benchmark",
         action="store_true",
-        help="as in M-BEIR: of several captions the first only asks for the others, and photographs for iconic images",
+        help="as in M-BEIR: of several captions the first only asks for the others, and "
+        "photographs for iconic images",
     )
-    keep = "let every picture be an item; else a photograph in several versions, resized or encoded again, is one"
+    keep = (
+        "let every picture be an item; else a photograph in several versions, resized or "
+        "encoded again, is one"
+    )
     parser.add_argument("--keep-versions", action="store_true", help=keep)
     parser.add_argument("--images", action="store_true", help="with --check: open every image too")
-    parser.add_argument("paths", nargs="*", metavar="SOURCE... DEST", help="folders of images; the new directory")
+    parser.add_argument(
+        "paths", nargs="*", metavar="SOURCE... DEST", help="folders of images; the new directory"
+    )
     options = parser.parse_args(arguments)
     if options.check is not None and not options.paths:
         return check(options.check, options.images)
@@ -58,7 +64,10 @@ def check(root: Path, images: bool) -> int:
         for file, count in counts.items():
             if count > SHOWN:
                 print(LineError(file, 0, f"{count - SHOWN:,} more {kind}"))
-    print(f"{checker.summary()}, problems: {problems.total():,}" + f", warnings: {warnings.total():,}" * bool(warnings))
+    print(
+        f"{checker.summary()}, problems: {problems.total():,}"
+        + f", warnings: {warnings.total():,}" * bool(warnings)
+    )
     return 1 if problems else 0
 
 

@@ -1,5 +1,6 @@
-"""Unpack archives, of which nothing is believed, neither names nor sizes: the ZIPs that a visitor sends, and the ZIP
-and TAR files of a source, as webdataset has them."""
+"""Unpack archives, of which nothing is believed, neither names nor sizes: the ZIPs that a visitor
+sends, and the ZIP and TAR files of a source, as webdataset has them.
+"""
 
 import bz2
 import gzip
@@ -39,19 +40,44 @@ LONGEST = 60  # characters of a name
 OPENERS: dict[str, Callable[[Path], BufferedIOBase]]  # of compressed TARs
 OPENERS = {".gz": gzip.open, ".tgz": gzip.open, ".bz2": bz2.open, ".tbz2": bz2.open}
 XZ = (".xz", ".txz")
-SUFFIXES = (".zip", ".tar", ".tgz", ".tbz2", ".txz", ".tar.gz", ".tar.bz2", ".tar.xz")  # of a source
-MOST_DENSE = 50  # bytes in one of a compressed TAR, above the first DENSE: pictures have one, texts ten
+# of a source
+SUFFIXES = (".zip", ".tar", ".tgz", ".tbz2", ".txz", ".tar.gz", ".tar.bz2", ".tar.xz")
+# bytes in one of a compressed TAR, above the first DENSE: pictures have one, texts ten
+MOST_DENSE = 50
 DENSE = 2**24
 MAX_XZ = 2**28  # bytes of memory that an XZ may ask for
-TEXTS = (".txt", ".caption", ".csv", ".tsv", ".json", ".jsonl", ".xml", ".yaml", ".yml", ".names", ".labels", ".xmp")
+TEXTS = (
+    ".txt",
+    ".caption",
+    ".csv",
+    ".tsv",
+    ".json",
+    ".jsonl",
+    ".xml",
+    ".yaml",
+    ".yml",
+    ".names",
+    ".labels",
+    ".xmp",
+)
 MAX_FILE = 2**26  # bytes of a file of a source's archive
 CHUNK = 2**20  # bytes
 BLOCK = 2**12  # bytes that a file takes at least
 DAMAGE: tuple[type[Exception], ...]
-DAMAGE = (BadZipFile, tarfile.TarError, OSError, ValueError, EOFError, NotImplementedError, RuntimeError, zlib.error)
+DAMAGE = (
+    BadZipFile,
+    tarfile.TarError,
+    OSError,
+    ValueError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    zlib.error,
+)
 DAMAGE += (LZMAError,)
 
-Member = tuple[str, int, str, Callable[[], IO[bytes] | None]]  # name, bytes, why it cannot be read, its content
+# name, bytes, why it cannot be read, its content
+Member = tuple[str, int, str, Callable[[], IO[bytes] | None]]
 
 
 def find_pictures(files: Iterable[Path], folder: Path) -> tuple[list[Path], list[FileReport]]:
@@ -67,19 +93,24 @@ def find_pictures(files: Iterable[Path], folder: Path) -> tuple[list[Path], list
                 found.append(unpacked)
                 room -= unpacked.stat().st_size if isinstance(unpacked, Path) else 0
         except (BadZipFile, OSError, ValueError, NotImplementedError, UserError) as error:
-            found.append(FileReport(file.name, UNREADABLE, f"{file.name} cannot be unpacked ({error})"))
+            found.append(
+                FileReport(file.name, UNREADABLE, f"{file.name} cannot be unpacked ({error})")
+            )
     pictures = [one for one in found if isinstance(one, Path)]
     return pictures, [one for one in found if isinstance(one, FileReport)]
 
 
 def _unpack(archive: Path, folder: Path, room: int) -> Iterator[Path | FileReport]:
-    """Each file of a ZIP: a picture, alone in a folder, or what it is. Raises UserError for more than `room` bytes."""
+    """Each file of a ZIP: a picture, alone in a folder, or what it is. Raises UserError for more
+    than `room` bytes.
+    """
     with _Bounded(archive) as stream, ZipFile(stream) as opened:
         entries = [entry for entry in opened.infolist() if not entry.is_dir()]
         size = sum(min(entry.file_size, PAGE.bytes + 1) for entry in entries)
         if len(entries) > MAX_ENTRIES or size > room:
             raise UserError(
-                f"it holds {len(entries):,} files of {size / 2**20:,.0f} MB; the limit is {MAX_ENTRIES:,} files of "
+                f"it holds {len(entries):,} files of {size / 2**20:,.0f} MB; the limit is "
+                f"{MAX_ENTRIES:,} files of "
                 f"{room / 2**20:,.0f} MB"
             )
         for number, entry in enumerate(entries):
@@ -106,7 +137,8 @@ def _problem(entry: ZipInfo) -> str:
     """Why a file of a ZIP is not read; or nothing."""
     if entry.flag_bits & 1:
         return "is encrypted"
-    if entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED):  # LZMA may ask for gigabytes of memory
+    # LZMA may ask for gigabytes of memory
+    if entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
         return "is compressed in a rare way; pack it as usual"
     return ""
 
@@ -117,7 +149,8 @@ def is_archive(name: str) -> bool:
 
 
 def unpack_archive(archive: Path, folder: Path) -> list[FileReport]:
-    """Write the pictures and texts of a ZIP or TAR into a new folder, by their paths; returns what is not written.
+    """Write the pictures and texts of a ZIP or TAR into a new folder, by their paths; returns what
+    is not written.
 
     Raises UserError if it is no such archive, or needs more than half of what is free on the disk.
     """
@@ -132,7 +165,9 @@ def unpack_archive(archive: Path, folder: Path) -> list[FileReport]:
                 others.append(FileReport(report, HIDDEN))
                 continue
             if is_archive(path.name):
-                advice = f"{report} is an archive in an archive: unpack {archive.name} into a folder"
+                advice = (
+                    f"{report} is an archive in an archive: unpack {archive.name} into a folder"
+                )
                 others.append(FileReport(report, UNSUPPORTED, advice))
                 continue
             if path.suffix.lower() not in PICTURES.union(TEXTS):
@@ -153,22 +188,32 @@ def unpack_archive(archive: Path, folder: Path) -> list[FileReport]:
             if problem:
                 others.append(FileReport(report, UNREADABLE, f"{report} {problem}"))
     except DAMAGE as error:
-        others.append(FileReport(archive.name, UNREADABLE, f"{archive.name} is damaged ({one_line(error)})"))
+        others.append(
+            FileReport(archive.name, UNREADABLE, f"{archive.name} is damaged ({one_line(error)})")
+        )
     return others
 
 
 def _too_large(archive: Path, folder: Path) -> UserError:
-    return UserError(f"{archive} needs too much of the disk that {folder} is on; unpack it elsewhere")
+    return UserError(
+        f"{archive} needs too much of the disk that {folder} is on; unpack it elsewhere"
+    )
 
 
 def _members(archive: Path, folder: Path, room: int) -> Iterator[Member]:
-    """The files of an archive, one by one. A compressed TAR stands in the folder meanwhile, in at most `room` bytes:
-    reading goes back in it."""
+    """The files of an archive, one by one. A compressed TAR stands in the folder meanwhile, in at
+    most `room` bytes: reading goes back in it.
+    """
     if archive.suffix.lower() == ".zip":
         with _Bounded(archive) as stream, ZipFile(stream) as opened:
             for entry in opened.infolist():
                 if not entry.is_dir():
-                    yield entry.filename, entry.file_size, _problem(entry), partial(opened.open, entry)
+                    yield (
+                        entry.filename,
+                        entry.file_size,
+                        _problem(entry),
+                        partial(opened.open, entry),
+                    )
         return
     with ExitStack() as stack:
         whole = archive
@@ -188,7 +233,9 @@ def _members(archive: Path, folder: Path, room: int) -> Iterator[Member]:
         for member in tar:
             tar.members = []  # type: ignore[attr-defined]  # which would grow with the archive
             if not member.isdir():
-                problem = "" if member.isreg() and not member.issparse() else "is a link or a device"
+                problem = (
+                    "" if member.isreg() and not member.issparse() else "is a link or a device"
+                )
                 yield member.name, member.size, problem, partial(tar.extractfile, member)
 
 

@@ -1,8 +1,9 @@
-"""Tables that Arrow reads: Parquet files and, after `pip install datasets`, datasets of Hugging Face.
+"""Tables that Arrow reads: Parquet files and, after `pip install datasets`, datasets of Hugging
+Face.
 
-things.parquet      pictures by path, as in a CSV file, or as Hugging Face stores them: {bytes, path}
-saved               a folder that `Dataset.save_to_disk` wrote, or one with Parquet files of its splits
-hf://OWNER/NAME     a dataset of the hub
+things.parquet      pictures by path, as in a CSV file, or as Hugging Face stores them: {bytes,
+path} saved               a folder that `Dataset.save_to_disk` wrote, or one with Parquet files of
+its splits hf://OWNER/NAME     a dataset of the hub
 """
 
 import json
@@ -27,7 +28,8 @@ def open_parquet(file: Path) -> Any:
     """A pyarrow.parquet.ParquetFile. Raises UserError if it is none."""
     from pyarrow import parquet  # here, as below: it is slow to import, and few sources need it
 
-    with damage_explained(f"{file} is not a Parquet file", "write it again"):  # ArrowInvalid is a ValueError
+    # ArrowInvalid is a ValueError
+    with damage_explained(f"{file} is not a Parquet file", "write it again"):
         return parquet.ParquetFile(file)
 
 
@@ -37,7 +39,8 @@ def parquet_rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def dataset_batches(source: Path) -> Iterator[Batch] | None:
-    """The rows of a source that is a dataset of Hugging Face, or a table with the bytes of pictures; None: it is none.
+    """The rows of a source that is a dataset of Hugging Face, or a table with the bytes of
+    pictures; None: it is none.
 
     Raises UserError for what cannot be read.
     """
@@ -47,7 +50,8 @@ def dataset_batches(source: Path) -> Iterator[Batch] | None:
         return _loaded("load_dataset", "/".join(source.parts[1:]))
     found = [source] if source.suffix.lower() == ".parquet" else []
     if source.is_dir() and not (source / MANIFEST).is_file():
-        patterns = ("*.parquet", "data/*.parquet", "*.parquet/*.parquet")  # the last: as Spark writes a table
+        # the last: as Spark writes a table
+        patterns = ("*.parquet", "data/*.parquet", "*.parquet/*.parquet")
         found = sorted(file for pattern in patterns for file in source.glob(pattern))
     files, damaged = list[Path](), list[UserError]()
     for file in found:
@@ -61,7 +65,11 @@ def dataset_batches(source: Path) -> Iterator[Batch] | None:
     if not files:
         return None
     splits = [match[1] if (match := SPLIT_OF_FILE.match(file.stem)) else "" for file in files]
-    return ((split, batch) for split, file in zip(splits, files, strict=True) for batch in _batches(file))
+    return (
+        (split, batch)
+        for split, file in zip(splits, files, strict=True)
+        for batch in _batches(file)
+    )
 
 
 def pictured(schema: Any) -> list[str]:
@@ -83,18 +91,26 @@ def vector_columns(schema: Any) -> list[str]:
     return [
         field.name
         for field in schema
-        if any(is_list(field.type) for is_list in lists) and types.is_floating(field.type.value_type)
+        if any(is_list(field.type) for is_list in lists)
+        and types.is_floating(field.type.value_type)
     ]
 
 
 def unpack(batches: Iterator[Batch], folder: Path) -> None:
-    """Write the pictures of a dataset into a folder with `manifest.jsonl`, a row for each. Of several pictures in a row
-    the one in the column `image` counts, or else the first."""
-    rows = ((split, pictured(batch.schema), row) for split, batch in batches for row in _cells(batch))
+    """Write the pictures of a dataset into a folder with `manifest.jsonl`, a row for each. Of
+    several pictures in a row the one in the column `image` counts, or else the first.
+    """
+    rows = (
+        (split, pictured(batch.schema), row) for split, batch in batches for row in _cells(batch)
+    )
     with (folder / MANIFEST).open("w", encoding="utf-8") as manifest:
         for number, (split, columns, row) in enumerate(rows, 1):
-            pictures = {column: row.pop(column) or {"bytes": None, "path": None} for column in columns}
-            row |= {column: cell["path"] for column, cell in pictures.items()} | ({"split": split} if split else {})
+            pictures = {
+                column: row.pop(column) or {"bytes": None, "path": None} for column in columns
+            }
+            row |= {column: cell["path"] for column, cell in pictures.items()} | (
+                {"split": split} if split else {}
+            )
             if columns:
                 cell = pictures.get("image", pictures[columns[0]])
                 row["image"] = cell["path"]
@@ -108,22 +124,31 @@ def _loaded(function: str, name: str) -> Iterator[Batch]:
     try:
         import datasets
     except ModuleNotFoundError:
-        raise UserError(f"to read {name}, a dataset of Hugging Face: pip install datasets") from None
+        raise UserError(
+            f"to read {name}, a dataset of Hugging Face: pip install datasets"
+        ) from None
     try:
         loaded = getattr(datasets, function)(name)
     except Exception as error:  # datasets, the hub and the network raise many types
         raise UserError(
-            f"{name} cannot be loaded as a dataset of Hugging Face ({one_line(error)}); check its name, or the network"
+            f"{name} cannot be loaded as a dataset of Hugging Face ({one_line(error)}); "
+            "check its name, or the network"
         ) from error
     parts = loaded if isinstance(loaded, dict) else {"": loaded}
-    return ((split, batch) for split, part in parts.items() for batch in part.with_format("arrow").iter(BATCH))
+    return (
+        (split, batch)
+        for split, part in parts.items()
+        for batch in part.with_format("arrow").iter(BATCH)
+    )
 
 
 def _batches(file: Path) -> Iterator[Any]:
     """The rows of a Parquet file, without vectors, which say nothing to a person."""
     opened = open_parquet(file)
     vectors = vector_columns(opened.schema_arrow)
-    return opened.iter_batches(BATCH, columns=[name for name in opened.schema_arrow.names if name not in vectors])
+    return opened.iter_batches(
+        BATCH, columns=[name for name in opened.schema_arrow.names if name not in vectors]
+    )
 
 
 def _cells(batch: Any) -> list[dict[str, Any]]:

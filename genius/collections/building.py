@@ -1,7 +1,7 @@
 """Build a collection (a directory in M-BEIR format) from folders of images.
 
-Each image is read once: it is checked, hashed (identical images are equal positives) and copied. Only the records and
-queries of one source are in memory; pools and query files are streamed.
+Each image is read once: it is checked, hashed (identical images are equal positives) and copied.
+Only the records and queries of one source are in memory; pools and query files are streamed.
 """
 
 import hashlib
@@ -36,13 +36,16 @@ NOTHING: Shown = np.zeros((SIDE, SIDE, 3), np.uint8), (0, 0)
 
 @dataclass
 class RowCount:
-    """Number of records written for one (task, dataset) row. task: None for a dataset without queries."""
+    """Number of records written for one (task, dataset) row. task: None for a dataset without
+    queries.
+    """
 
     task: int | None
     dataset: str
     candidates: int = 0
     queries: Counter[str] = field(default_factory=Counter)  # by split
-    notes: list[str] = field(default_factory=list)  # what became of the files, in the dataset's last row
+    # what became of the files, in the dataset's last row
+    notes: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         queries = "  ".join(f"{split} {self.queries[split]:6,}" for split in SPLITS)
@@ -64,11 +67,12 @@ def build(
 ) -> list[RowCount]:
     """Write the sources (FOLDER or NAME=FOLDER) as one collection; they become datasets 0, 1, ….
 
-    benchmark: by the rules of M-BEIR, see rules.py. known: by dataset, numbers that candidates keep.
-    read: gives what was read of a source before. keep_versions: pictures that repeat a photograph are items, too.
-    What became of each file stands in the collection's files.tsv.
-    The destination is created complete or not at all. Unreadable images are left out, but from a table of a benchmark.
-    Raises UserError with the file, and the line in a table, of any other invalid input.
+    benchmark: by the rules of M-BEIR, see rules.py. known: by dataset, numbers that candidates
+    keep. read: gives what was read of a source before. keep_versions: pictures that repeat a
+    photograph are items, too. What became of each file stands in the collection's files.tsv. The
+    destination is created complete or not at all. Unreadable images are left out, but from a table
+    of a benchmark. Raises UserError with the file, and the line in a table, of any other invalid
+    input.
     """
     folders = named_apart(sources, Path(destination))
     with new_collection(destination) as writer:
@@ -76,7 +80,12 @@ def build(
             row
             for number, (name, folder) in enumerate(folders)
             for row in _write_dataset(
-                writer, Draft(number, (known or {}).get(number)), name, read(folder), benchmark, keep_versions
+                writer,
+                Draft(number, (known or {}).get(number)),
+                name,
+                read(folder),
+                benchmark,
+                keep_versions,
             )
         ]
 
@@ -92,14 +101,18 @@ def named_apart(sources: Sequence[str], destination: Path) -> list[tuple[str, Pa
         if names.count(name) > 1:
             raise UserError(f"two sources have the name {name!r}; rename one: NAME={folder}")
         if is_inside(destination, folder):
-            raise UserError(f"{destination} lies inside the source {folder}; name a directory outside it")
+            raise UserError(
+                f"{destination} lies inside the source {folder}; name a directory outside it"
+            )
     return folders
 
 
 def named(source: str) -> tuple[str, Path]:
-    """Parse FOLDER or NAME=FOLDER into (dataset name, folder); a name has letters a to z, digits and _.
+    """Parse FOLDER or NAME=FOLDER into (dataset name, folder); a name has letters a to z, digits
+    and _.
 
-    A folder in another script becomes `photos`. Raises UserError if NAME has no such character, or there is no folder.
+    A folder in another script becomes `photos`. Raises UserError if NAME has no such character, or
+    there is no folder.
     """
     name, equals, folder = source.rpartition("=")
     is_path = not equals or os.path.exists(source)
@@ -110,24 +123,37 @@ def named(source: str) -> tuple[str, Path]:
         raise UserError(f"{source!r} names no folder; write FOLDER or NAME=FOLDER")
     clean = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower() or "photos" * is_path
     if not clean:
-        raise UserError(f"{source!r} gives no dataset name of letters a to z, digits and _; write NAME=FOLDER with one")
+        raise UserError(
+            f"{source!r} gives no dataset name of letters a to z, digits and _; write "
+            "NAME=FOLDER with one"
+        )
     return clean, Path(folder)
 
 
 def _write_dataset(
-    writer: CollectionWriter, draft: Draft, name: str, source: Source, benchmark: bool, keep_versions: bool
+    writer: CollectionWriter,
+    draft: Draft,
+    name: str,
+    source: Source,
+    benchmark: bool,
+    keep_versions: bool,
 ) -> list[RowCount]:
     copies = benchmark or keep_versions or bool(source.pairs)
     entries, reports = store_images(writer, name, source, copies, strict=benchmark)
     unreadable = {report.file for report in reports if report.outcome == UNREADABLE}
-    missing = [*source.missing, *(record for record in source.records if record.image in unreadable)]
+    missing = [
+        *source.missing,
+        *(record for record in source.records if record.image in unreadable),
+    ]
     rules = apply_rules(draft, entries, source.pairs, benchmark, missing)
     rows = write_draft(writer, name, draft, wording.instructions(rules, name))
     records = [*(entry.record for entry in entries), *missing]
     reports = [*reports, *source.others, *(report for record in records for report in record.heard)]
     writer.files((name, report.file, report.outcome, report.detail) for report in reports)
     if not benchmark:  # whose captions may only ask
-        writer.files((name, record.image, TEXT, text) for record in records for text in record.captions)
+        writer.files(
+            (name, record.image, TEXT, text) for record in records for text in record.captions
+        )
     rows[-1].notes = [f"{name}: {line}" for line in (*source.notes, *account(reports))]
     return rows
 
@@ -151,24 +177,35 @@ def write_draft(
         if task in rows or None in rows:
             writer.instructions(draft.dataset_id, name, *TASKS[task], texts)
     if not rows:
-        raise UserError(f"{name} gives no candidates; natural images need iconic images to retrieve")
+        raise UserError(
+            f"{name} gives no candidates; natural images need iconic images to retrieve"
+        )
     return sorted(rows.values(), key=lambda row: -1 if row.task is None else row.task)
 
 
 def store_images(
     writer: CollectionWriter, name: str, source: Source, copies: bool = True, strict: bool = True
 ) -> tuple[list[SourceEntry], list[FileReport]]:
-    """Check, hash and copy every image and assign its split; returns (valid images, what became of the files).
+    """Check, hash and copy every image and assign its split; returns (valid images, what became of
+    the files).
 
-    copies: also keep images that repeat another one; else those of one photograph are one, which takes their texts.
-    strict: raise UserError if an image that a table names is missing or invalid, and do not read what pictures say of
-    themselves, as in M-BEIR. Raises UserError if every image is invalid.
+    copies: also keep images that repeat another one; else those of one photograph are one, which
+    takes their texts. strict: raise UserError if an image that a table names is missing or invalid,
+    and do not read what pictures say of themselves, as in M-BEIR. Raises UserError if every image
+    is invalid.
     """
     if strict and source.missing:
         raise source.error(source.missing[0], f"{quoted(source.missing[0].image)} is missing")
     own_val = any(record.split == "val" for record in source.records)
-    prefix = "images/" if all(record.image.startswith("images/") for record in source.records) else ""
-    entries, reports, known, shown = list[SourceEntry](), list[FileReport](), dict[str, str](), list[Shown]()
+    prefix = (
+        "images/" if all(record.image.startswith("images/") for record in source.records) else ""
+    )
+    entries, reports, known, shown = (
+        list[SourceEntry](),
+        list[FileReport](),
+        dict[str, str](),
+        list[Shown](),
+    )
     images = _checked_images(source, not strict)
     number = len(source.records)
     for record, data, seen in tqdm(images, name, number, leave=False, disable=None, unit=" images"):
@@ -204,7 +241,8 @@ def store_images(
 def fold(records: Sequence[Record], shown: Sequence[Shown]) -> dict[str, str]:
     """Let the largest picture of each photograph take what is said of its other versions.
 
-    shown: of the picture of each record. Returns (picture, the one that took it) for each that is taken.
+    shown: of the picture of each record. Returns (picture, the one that took it) for each that is
+    taken.
     """
     folded = {}
     firsts = originals([pixels for pixels, _ in shown], [size for _, size in shown])
@@ -214,7 +252,9 @@ def fold(records: Sequence[Record], shown: Sequence[Shown]) -> dict[str, str]:
     return folded
 
 
-def _checked_images(source: Source, hear: bool) -> Iterator[tuple[Record, bytes | UserError, Shown]]:
+def _checked_images(
+    source: Source, hear: bool
+) -> Iterator[tuple[Record, bytes | UserError, Shown]]:
     """Yield each record with the bytes of its image, or with the error, and with what it shows.
 
     Images are decoded by several threads. hear: complete the records by what their images say.
@@ -260,9 +300,11 @@ def _windows(source: Source) -> Iterator[list[Record]]:
 
 
 def _splits(record: Record, digest: bytes, own_val: bool) -> frozenset[str]:
-    """The splits of an image. A tenth of the training images validate; a tenth of images without a split also test.
+    """The splits of an image. A tenth of the training images validate; a tenth of images without a
+    split also test.
 
-    The choice depends on the image's content: identical images stay together, and every run chooses the same.
+    The choice depends on the image's content: identical images stay together, and every run chooses
+    the same.
     """
     bucket = (digest[0] * 256 + digest[1]) % 10
     if record.split == "candidates":

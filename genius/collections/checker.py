@@ -1,8 +1,9 @@
-"""Check a directory in M-BEIR format and report everything that a later stage would refuse, with file and line.
+"""Check a directory in M-BEIR format and report everything that a later stage would refuse, with
+file and line.
 
-Files are streamed; in memory are bitmaps of ids and checksums of candidates: 16 bytes per candidate whose id follows
-another one, 90 MB for 5.6 million, and up to 1 KB per candidate whose id is far from all others, as random numbers are.
-With `images`, also some 60 bytes per image.
+Files are streamed; in memory are bitmaps of ids and checksums of candidates: 16 bytes per candidate
+whose id follows another one, 90 MB for 5.6 million, and up to 1 KB per candidate whose id is far
+from all others, as random numbers are. With `images`, also some 60 bytes per image.
 """
 
 import os
@@ -21,13 +22,20 @@ from genius.collections.keys import KeySet, id_key, key_dataset, key_id
 from genius.collections.lines import BYTE_ORDER_MARK, LineError, text_lines
 from genius.collections.listing import TEXT, TEXTS, USED, read_reports
 from genius.collections.mbeir import Collection, local_pool_names
-from genius.collections.records import Instructions, parse_item, parse_judgment, parse_query, read_instructions
+from genius.collections.records import (
+    Instructions,
+    parse_item,
+    parse_judgment,
+    parse_query,
+    read_instructions,
+)
 from genius.errors import UserError
 from genius.schema import LabeledQuery, Modality
 
 T = TypeVar("T")
 WINDOW = 64  # images that are opened together
-PAGE_BITS = 5  # a page holds the checksums of 32 consecutive ids: 14 bytes for each of them, 460 for one alone
+# a page holds the checksums of 32 consecutive ids: 14 bytes for each of them, 460 for one alone
+PAGE_BITS = 5
 PAGE_MASK = 2**PAGE_BITS - 1
 FOLDERS = {  # of the records -> the names that their files have
     "cand_pool/global": layout.POOL_FILE,
@@ -37,14 +45,18 @@ FOLDERS = {  # of the records -> the names that their files have
 
 
 class LineWarning(LineError):
-    """What may be a mistake, though no stage refuses it, or names a stage that the collection is too small for."""
+    """What may be a mistake, though no stage refuses it, or names a stage that the collection is
+    too small for.
+    """
 
     def __str__(self) -> str:
         return f"warning: {super().__str__()}"
 
 
 class ItemTable:
-    """id key -> modality and a checksum of the content, 64 bits together, in pages of consecutive ids."""
+    """id key -> modality and a checksum of the content, 64 bits together, in pages of consecutive
+    ids.
+    """
 
     def __init__(self) -> None:
         self._pages: dict[int, array] = {}
@@ -60,7 +72,9 @@ class ItemTable:
         return Modality(entry % 4 - 1) if entry else None
 
     def add(self, key: int, modality: Modality, content: str = "") -> bool:
-        """Add an item. Returns False if it has the same content as the item that was added before with this key."""
+        """Add an item. Returns False if it has the same content as the item that was added before
+        with this key.
+        """
         page = self._pages.get(key >> PAGE_BITS)
         if page is None:
             page = self._pages[key >> PAGE_BITS] = array("Q", bytes(8 << PAGE_BITS))
@@ -74,20 +88,28 @@ class Checker:
     """Checks the side files and the pools, then the queries and their qrels."""
 
     def __init__(self, root: Path | str, images: bool = False):
-        """images: also open every image. Raises UserError if the directory has no candidate pool."""
+        """images: also open every image. Raises UserError if the directory has no candidate
+        pool.
+        """
         self._collection = Collection(root)
         self._main = self._collection.main_pool_files()
         self._candidates = ItemTable()  # of all pools
         self._pools: dict[str, KeySet] = {}  # of the pools that evaluation intersects
         self._queries = dict.fromkeys(layout.SPLITS, 0)
-        self._instructions: dict[Path, Instructions] = {}  # by file: the usual ones, and held-out ones if there are any
-        self._uninstructed: set[tuple[Path, tuple[int, Modality, Modality]]] = set()  # already reported
+        # by file: the usual ones, and held-out ones if there are any
+        self._instructions: dict[Path, Instructions] = {}
+        # already reported
+        self._uninstructed: set[tuple[Path, tuple[int, Modality, Modality]]] = set()
         self._dataset_ids: dict[str, int] = {}
-        self._rows: dict[tuple[str, int, str], Path] = {}  # dataset, task and split of evaluation -> a query file
+        # dataset, task and split of evaluation -> a query file
+        self._rows: dict[tuple[str, int, str], Path] = {}
         built = (self._collection.root / layout.FILES).is_file()
-        self._held: set[int] | None = set() if built else None  # checksums of texts and paths, to compare with folders
-        self._opened: set[int] | None = set() if images else None  # checksums of the paths of images
-        self._unopened: list[tuple[Path, int, str]] = []  # file and line of images that wait to be opened
+        # checksums of texts and paths, to compare with folders
+        self._held: set[int] | None = set() if built else None
+        # checksums of the paths of images
+        self._opened: set[int] | None = set() if images else None
+        # file and line of images that wait to be opened
+        self._unopened: list[tuple[Path, int, str]] = []
 
     def problems(self) -> Iterator[LineError]:
         """Yield every problem, file by file; none of them is a warning."""
@@ -97,9 +119,11 @@ class Checker:
         """Yield every problem and every warning, file by file."""
         yield from self._ignored_files()
         yield from self._side_files()
-        for name, file in (self._main | self._collection.pool_files()).items():  # the main pools first
+        # the main pools first
+        for name, file in (self._main | self._collection.pool_files()).items():
             yield from self._pool(name, file)
-        groups: dict[tuple[str, str], list[Path]] = defaultdict(list)  # query files that may share qrels files
+        # query files that may share qrels files
+        groups: dict[tuple[str, str], list[Path]] = defaultdict(list)
         for file, dataset, _, split in self._collection.query_files():
             groups[dataset, split].append(file)
         read: set[Path] = set()
@@ -110,7 +134,9 @@ class Checker:
         for file in sorted((self._collection.root / "qrels").glob("*/*.txt")):
             if file not in read:
                 message = "belongs to no query file; rename it to match one or remove it"
-                yield LineError(file, 0, message if file.is_file() else "is not a file; replace or remove it")
+                yield LineError(
+                    file, 0, message if file.is_file() else "is not a file; replace or remove it"
+                )
         yield from self._sources()
         yield from self._evaluation_pools()
         yield from self._stages()
@@ -128,10 +154,17 @@ class Checker:
             for file in sorted(place.glob("*")):
                 match = pattern.fullmatch(file.name)
                 if not match or (pattern is layout.QUERY_FILE and match["split"] != place.name):
-                    message = "the name does not follow M-BEIR's scheme, so the file is ignored; rename it or remove it"
+                    message = (
+                        "the name does not follow M-BEIR's scheme, so the file is ignored; "
+                        "rename it or remove it"
+                    )
                     yield LineError(file, 0, message)
                 elif pattern is layout.POOL_FILE and pools[match["pool"]] != file:
-                    yield LineError(file, 0, "a global pool has the same name, so the file is ignored; rename it")
+                    yield LineError(
+                        file,
+                        0,
+                        "a global pool has the same name, so the file is ignored; rename it",
+                    )
 
     def _side_files(self) -> Iterator[LineError]:
         """The instructions, and the files that a collection may have or not."""
@@ -154,23 +187,32 @@ class Checker:
                 yield problem(f"the candidate {item.id} is repeated")
             known = self._candidates.get(key)
             if known is None and name not in self._main:
-                yield problem(f"the candidate {item.id} is in no global pool, so training leaves it out")
+                yield problem(
+                    f"the candidate {item.id} is in no global pool, so training leaves it out"
+                )
             if known not in (None, item.modality):
                 kinds = f"{item.modality.mbeir!r} here, but {known.mbeir!r} in an earlier line"
                 yield problem(f"the candidate {item.id} is {kinds}")
             if self._held is not None:
-                self._held.update(_checksum(content) for content in (item.text, item.image) if content)
+                self._held.update(
+                    _checksum(content) for content in (item.text, item.image) if content
+                )
             if self._candidates.add(key, item.modality, f"{item.image}\0{item.text}"):
                 if known == item.modality:
-                    message = f"the candidate {item.id} has another text or image than in an earlier line"
+                    message = (
+                        f"the candidate {item.id} has another text or image than in an earlier line"
+                    )
                     yield LineWarning(file, number, message)
                 yield from self._image(file, number, item.image)
         yield from self._unreadable_images()
 
-    def _query_files(self, dataset: str, split: str, files: list[Path], qrels: list[Path]) -> Iterator[LineError]:
+    def _query_files(
+        self, dataset: str, split: str, files: list[Path], qrels: list[Path]
+    ) -> Iterator[LineError]:
         """The query files of one dataset and split, and their qrels."""
         modalities, answered = ItemTable(), KeySet()
-        unanswered: list[tuple[Path, array, array]] = []  # lines and keys of queries without positives
+        # lines and keys of queries without positives
+        unanswered: list[tuple[Path, array, array]] = []
         for file in files:
             queries, lines, keys = KeySet(), array("q"), array("q")
             unanswered.append((file, lines, keys))
@@ -189,8 +231,12 @@ class Checker:
                     keys.append(key)
                 yield from self._image(file, number, query.image)
                 for candidate in query.positives:
-                    yield from self._positive(file, number, split, key, query.modality, id_key(candidate))
-                unknown = [name for name in query.negatives if self._candidates.get(id_key(name)) is None]
+                    yield from self._positive(
+                        file, number, split, key, query.modality, id_key(candidate)
+                    )
+                unknown = [
+                    name for name in query.negatives if self._candidates.get(id_key(name)) is None
+                ]
                 if unknown:
                     yield LineWarning(file, number, f"the negative {unknown[0]} is in no pool")
             yield from self._unreadable_images()
@@ -203,36 +249,59 @@ class Checker:
                 judgments, positives = judgments + 1, positives + judgment.relevant
                 modality = modalities.get(judgment.query)
                 if modality is None:
-                    missing = f"the query {key_id(judgment.query)} is in no query file of this dataset and split"
+                    missing = (
+                        f"the query {key_id(judgment.query)} is in no query file of this "
+                        "dataset and split"
+                    )
                     yield LineError(file, number, missing)
                 elif judgment.relevant:
                     answered.add(judgment.query)
-                    yield from self._positive(file, number, split, judgment.query, modality, judgment.candidate)
+                    yield from self._positive(
+                        file, number, split, judgment.query, modality, judgment.candidate
+                    )
             if judgments and not positives:
-                yield LineWarning(file, 0, "judges no candidate relevant; the positives are those of the query lines")
+                yield LineWarning(
+                    file,
+                    0,
+                    "judges no candidate relevant; the positives are those of the query lines",
+                )
         for file, lines, keys in unanswered:
             for number, key in zip(lines, keys, strict=True):
                 if key not in answered:
-                    missing = f"the query {key_id(key)} has no positive, neither here nor in the qrels"
+                    missing = (
+                        f"the query {key_id(key)} has no positive, neither here nor in the qrels"
+                    )
                     yield LineError(file, number, missing)
 
-    def _row(self, file: Path, number: int, dataset: str, split: str, query: LabeledQuery) -> Iterator[LineError]:
+    def _row(
+        self, file: Path, number: int, dataset: str, split: str, query: LabeledQuery
+    ) -> Iterator[LineError]:
         """A query must belong to the task and the dataset of its file, as the first query does."""
         match = layout.QUERY_FILE.fullmatch(file.name)
         assert match, file
         task = match["task"]
         if task is not None and query.task != int(task):
-            yield LineError(file, number, f"the query's task_id is {query.task}, but the file is of task {task}")
+            yield LineError(
+                file, number, f"the query's task_id is {query.task}, but the file is of task {task}"
+            )
         elif split != "train":
             self._rows.setdefault((dataset, query.task, split), file)
         number_of_dataset = key_dataset(id_key(query.id))
         expected = self._dataset_ids.setdefault(dataset, number_of_dataset)
         if number_of_dataset != expected:
             earlier = f"but earlier queries of {dataset} are of {expected}"
-            yield LineError(file, number, f"the query {query.id} is of dataset {number_of_dataset}, {earlier}")
+            yield LineError(
+                file, number, f"the query {query.id} is of dataset {number_of_dataset}, {earlier}"
+            )
 
     def _positive(
-        self, file: Path, number: int, split: str, query: int, query_modality: Modality, candidate: int
+        self,
+        file: Path,
+        number: int,
+        split: str,
+        query: int,
+        query_modality: Modality,
+        candidate: int,
     ) -> Iterator[LineError]:
         """A positive must be in some pool, and instructions must exist for its modality."""
         modality = self._candidates.get(candidate)
@@ -243,10 +312,15 @@ class Checker:
         for table, instructions in self._instructions.items():
             if row in instructions or (table, row) in self._uninstructed:
                 continue
-            if table == layout.INSTRUCTIONS or split != "train":  # held-out ones are for evaluation only
+            # held-out ones are for evaluation only
+            if table == layout.INSTRUCTIONS or split != "train":
                 self._uninstructed.add((table, row))
                 kinds = f"{query_modality.mbeir!r} queries with {modality.mbeir!r} candidates"
-                yield LineError(file, number, f"dataset {row[0]} has no instruction for {kinds}; add a line to {table}")
+                yield LineError(
+                    file,
+                    number,
+                    f"dataset {row[0]} has no instruction for {kinds}; add a line to {table}",
+                )
 
     def _image(self, file: Path, number: int, image: str | None) -> Iterator[LineError]:
         if image is None:
@@ -272,9 +346,13 @@ class Checker:
         waiting, self._unopened = self._unopened, []
         paths = (self._collection.image_path(image) for _, _, image in waiting)
         with ThreadPoolExecutor() as readers:
-            for (file, number, image), error in zip(waiting, readers.map(_image_error, paths), strict=True):
+            for (file, number, image), error in zip(
+                waiting, readers.map(_image_error, paths), strict=True
+            ):
                 if error is not None:
-                    yield LineError(file, number, f"the image {image!r:.100} cannot be used: {error}")
+                    yield LineError(
+                        file, number, f"the image {image!r:.100} cannot be used: {error}"
+                    )
 
     def _sources(self) -> Iterator[LineWarning]:
         """What was read from folders, but is in no pool: nobody can find it."""
@@ -284,17 +362,28 @@ class Checker:
             if report.outcome == TEXT:
                 lost[TEXT] += _checksum(report.detail) not in held
             elif report.outcome == USED and report.detail != TEXTS:
-                names = (f"images/{dataset}/{report.file.removeprefix(prefix)}" for prefix in ("", "images/"))
+                names = (
+                    f"images/{dataset}/{report.file.removeprefix(prefix)}"
+                    for prefix in ("", "images/")
+                )
                 lost[USED] += not any(_checksum(name) in held for name in names)
         for outcome, kind in ((USED, "pictures"), (TEXT, "texts")):
             if lost[outcome]:
-                yield LineWarning(table, 0, f"{lost[outcome]:,} {kind} that were read are in no pool; build it again")
+                yield LineWarning(
+                    table,
+                    0,
+                    f"{lost[outcome]:,} {kind} that were read are in no pool; build it again",
+                )
 
     def _evaluation_pools(self) -> Iterator[LineError]:
-        """Evaluation searches the global pool of the split, the local pool of the row, and what both share."""
+        """Evaluation searches the global pool of the split, the local pool of the row, and what
+        both share.
+        """
         for (dataset, task, split), file in self._rows.items():
             union = f"union_{split}"
-            local = next((name for name in local_pool_names(dataset, task) if name in self._pools), None)
+            local = next(
+                (name for name in local_pool_names(dataset, task) if name in self._pools), None
+            )
             if union not in self._pools:
                 missing = f"the pool {layout.global_pool_file(split)}"
             elif local is None:
@@ -303,7 +392,9 @@ class Checker:
                 missing = f"a candidate that is in both pools, {local} and {union}"
             else:
                 continue
-            yield LineError(file, 0, f"evaluation of the queries of task {task} needs {missing}; add it")
+            yield LineError(
+                file, 0, f"evaluation of the queries of task {task} needs {missing}; add it"
+            )
 
     def _stages(self) -> Iterator[LineWarning]:
         """Stages that the collection is too small for."""
@@ -313,16 +404,27 @@ class Checker:
                 message = f"has {queries} queries; training needs at least {layout.MIN_QUERIES}"
                 yield LineWarning(folder / split, 0, message)
         if not self._queries["test"]:
-            yield LineWarning(folder / "test", 0, "has no queries; evaluation needs some, or --split val")
+            yield LineWarning(
+                folder / "test", 0, "has no queries; evaluation needs some, or --split val"
+            )
 
 
-def _records(file: Path, parse: Callable[[Path, int, Any], T]) -> Iterator[tuple[int, T | LineError]]:
+def _records(
+    file: Path, parse: Callable[[Path, int, Any], T]
+) -> Iterator[tuple[int, T | LineError]]:
     """Yield (line number, the parsed record or its error) for each line of a file."""
     try:
         empty = True
         for number, text in text_lines(file):
             if empty and _has_byte_order_mark(file):
-                yield 1, LineError(file, 1, "the file starts with a byte order mark; save it as UTF-8 without one")
+                yield (
+                    1,
+                    LineError(
+                        file,
+                        1,
+                        "the file starts with a byte order mark; save it as UTF-8 without one",
+                    ),
+                )
             empty = False
             try:
                 yield number, parse(file, number, text)

@@ -9,13 +9,16 @@ from genius.collections.tables import SPLIT_NAMES
 
 CATEGORY = "category"  # the attribute, by which the page calls pictures without words
 WORD = re.compile(r"[^\W\d_]{3,}")
-CAMERA = re.compile(r"(dcim|\d*(canon|nikon|msdcf|apple|andro)\w?|img|images?|pictures?|photos?|new folder.*)", re.I)
+CAMERA = re.compile(
+    r"(dcim|\d*(canon|nikon|msdcf|apple|andro)\w?|img|images?|pictures?|photos?|new folder.*)", re.I
+)
 
 
 def categories(images: Sequence[str]) -> dict[str, str]:
     """The category of each picture, by its path; none unless all pictures lie in folders of words.
 
-    At least two folders must hold two pictures each. The folder of a split is none (train/dogs/rex.jpg).
+    At least two folders must hold two pictures each. The folder of a split is none
+    (train/dogs/rex.jpg).
     """
     named = {image: _folder(image) for image in images}
     counts = Counter(named.values())

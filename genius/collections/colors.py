@@ -43,7 +43,8 @@ def eight_bits(image: Image.Image) -> Image.Image:
 
 
 def low_bytes(image: Image.Image) -> list[Any]:
-    """The tiles by which Pillow, which keeps the high byte of 16 bits, decodes the low ones; empty for other images.
+    """The tiles by which Pillow, which keeps the high byte of 16 bits, decodes the low ones; empty
+    for other images.
 
     Raw modes name the order of the bytes: in the other order the low byte is the first.
     """

@@ -1,7 +1,7 @@
 """Collect the candidates and queries of one dataset while it is built.
 
-Equal texts become one candidate; equal queries become one query with all their positives. Splits are assigned here:
-the positives of a training query never include a test item.
+Equal texts become one candidate; equal queries become one query with all their positives. Splits
+are assigned here: the positives of a training query never include a test item.
 """
 
 import json
@@ -69,8 +69,8 @@ class Draft:
     ) -> Candidate:
         """Add a candidate, or add an existing one to the pools of these tasks and splits.
 
-        source: for its src_content; by default that of the image. describes: the image of a caption, which src_content
-        names if it is the only one.
+        source: for its src_content; by default that of the image. describes: the image of a
+        caption, which src_content names if it is the only one.
         """
         key = (text, image.path if image else None)
         candidate = self._candidates.get(key)
@@ -86,9 +86,16 @@ class Draft:
         return candidate
 
     def ask(
-        self, task: int, split: str, positives: Iterable[Candidate], text: str = "", image: SourceImage | None = None
+        self,
+        task: int,
+        split: str,
+        positives: Iterable[Candidate],
+        text: str = "",
+        image: SourceImage | None = None,
     ) -> None:
-        """Add a query to this split. An existing query with the same text and image gains these positives."""
+        """Add a query to this split. An existing query with the same text and image gains these
+        positives.
+        """
         key = (task, text, image.digest if image else None)
         question = self._questions.setdefault(key, Question(task, text, image))
         question.splits.add(split)
@@ -98,10 +105,18 @@ class Draft:
         """Yield each item with the tasks and splits of its pools."""
         for entry in self._candidates.values():
             image = entry.image.path if entry.image else None
-            facts = entry.source | ({PICTURE: min(entry.describes)} if len(entry.describes) == 1 else {})
+            facts = entry.source | (
+                {PICTURE: min(entry.describes)} if len(entry.describes) == 1 else {}
+            )
             source = json.dumps(facts, ensure_ascii=False) if facts else ""
-            item = Item(self._id(entry.number), Modality.of(entry.text, image), entry.text, image, source)
-            yield item, sorted(entry.tasks, key=str), [split for split in SPLITS if split in entry.splits]
+            item = Item(
+                self._id(entry.number), Modality.of(entry.text, image), entry.text, image, source
+            )
+            yield (
+                item,
+                sorted(entry.tasks, key=str),
+                [split for split in SPLITS if split in entry.splits],
+            )
 
     def queries(self) -> Iterator[tuple[str, LabeledQuery]]:
         """Yield (split, query) for each query in each of its splits where it has a positive."""
@@ -120,7 +135,12 @@ class Draft:
                 if split in question.splits and positives:
                     number += 1
                     name = self._id(number)
-                    yield split, LabeledQuery(name, modality, question.task, question.text, image, positives)
+                    yield (
+                        split,
+                        LabeledQuery(
+                            name, modality, question.task, question.text, image, positives
+                        ),
+                    )
 
     def _id(self, number: int) -> str:
         return f"{self.dataset_id}:{number}"

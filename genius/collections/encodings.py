@@ -1,4 +1,6 @@
-"""Decode texts that are not UTF-8: UTF-16, and the code pages in which programs still write tables and captions."""
+"""Decode texts that are not UTF-8: UTF-16, and the code pages in which programs still write tables
+and captions.
+"""
 
 import codecs
 import re
@@ -8,14 +10,17 @@ from genius.collections.lines import LineError
 
 UTF16 = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 WESTERN = ["äöüßàâæçéèêëîïôœùûÿ", "ñáéíóúüãõâêôçàºª¿¡", "åäöæøéàèìíòóùú"]
-LATIN = {  # code page -> letters besides a to z, of each language or of some that share most; the likely ones first
+# code page -> letters besides a to z, of each language or of some that share most; the likely ones
+# first
+LATIN = {
     "cp1252": WESTERN,
     "mac_roman": WESTERN,
     "cp1250": ["ąćęłńóśźż", "áčďéěíňóřšťúůýžäĺľŕô", "áéíóöőúüű", "čćđšžăâîşţ"],
     "cp1254": ["çğıöşüâîû"],
     "cp850": WESTERN,
 }
-OTHERS = {  # code page -> letters of another script, and which of them are vowels, where those are written
+# code page -> letters of another script, and which of them are vowels, where those are written
+OTHERS = {
     "cp1251": ("абвгдежзийклмнопрстуфхцчшщъыьэюяёіїєґў", "аеиоуыэюяёіїє"),
     "cp1253": ("αβγδεζηθικλμνξοπρστυφχψωςάέήίόύώϊϋ", "αεηιουωάέήίόύώϊϋ"),
     "cp1255": ("אבגדהוזחטיךכלםמןנסעףפץצקרשת", ""),
@@ -32,8 +37,14 @@ CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 
 
 def decoded(data: bytes, file: Path) -> tuple[str, str]:
-    """The text, and the name of its code page if it is in one. Raises LineError if it is no text in a known one."""
-    wide = UTF16.get(data[:2]) or {b"\0": "utf-16-be"}.get(data[:1]) or {b"\0": "utf-16-le"}.get(data[1:2])
+    """The text, and the name of its code page if it is in one. Raises LineError if it is no text in
+    a known one.
+    """
+    wide = (
+        UTF16.get(data[:2])
+        or {b"\0": "utf-16-be"}.get(data[:1])
+        or {b"\0": "utf-16-le"}.get(data[1:2])
+    )
     try:
         return data.decode(wide or "utf-8-sig"), ""
     except UnicodeDecodeError as error:
@@ -50,7 +61,9 @@ def code_page_note(what: str, page: str) -> str:
 
 
 def code_page(data: bytes) -> str | None:
-    """The code page in which most words look like words, of equal ones the likeliest; None if it is no text in any."""
+    """The code page in which most words look like words, of equal ones the likeliest; None if it is
+    no text in any.
+    """
     scores: dict[str, float] = {}
     for page in (*LATIN, *OTHERS, *COMMON):
         try:
@@ -60,13 +73,16 @@ def code_page(data: bytes) -> str | None:
         if not CONTROL.search(text):
             words = [word for word in STRANGE_WORD.findall(text) if not word.isascii()]
             scores[page] = sum(_looks_right(word, page) for word in words) / max(1, len(words))
-            if page == "cp949":  # most characters are Chinese, too, but Chinese has no spaces between words
+            # most characters are Chinese, too, but Chinese has no spaces between words
+            if page == "cp949":
                 scores[page] += 0.01 if re.search(r"[^\x00-\x7f] [^\x00-\x7f]", text) else -0.1
     return max(scores, key=scores.__getitem__, default=None)
 
 
 def _looks_right(word: str, page: str) -> float:
-    """How much a word with letters beyond ASCII looks like one of a language of this code page, 0 to 1."""
+    """How much a word with letters beyond ASCII looks like one of a language of this code page, 0
+    to 1.
+    """
     strange = [sign.lower() for sign in word if not sign.isascii()]
     if page in COMMON:
         return sum(sign.encode(page)[0] in COMMON[page] for sign in strange) / len(strange)
@@ -77,4 +93,6 @@ def _looks_right(word: str, page: str) -> float:
         return is_word and any(set(strange) <= set(letters) for letters in LATIN[page])
     letters, vowels = OTHERS[page]
     sounds = sum(sign in vowels for sign in strange) / len(strange)
-    return set(word.lower()) <= set(letters) and (not vowels or len(word) < 3 or 0.2 <= sounds <= 0.8)
+    return set(word.lower()) <= set(letters) and (
+        not vowels or len(word) < 3 or 0.2 <= sounds <= 0.8
+    )

@@ -1,8 +1,8 @@
 """Open images: the only module that decodes any.
 
-Images of collections and of visitors pass the same checks: few formats, limits on bytes and pixels before decoding,
-and a one-sentence error. The limits of one's own disk are those of cameras and scanners, and
-those of the page are tighter.
+Images of collections and of visitors pass the same checks: few formats, limits on bytes and pixels
+before decoding, and a one-sentence error. The limits of one's own disk are those of cameras and
+scanners, and those of the page are tighter.
 """
 
 import io
@@ -21,21 +21,44 @@ from PIL import Image, UnidentifiedImageError
 from PIL.ImageFile import ImageFile
 from PIL.JpegImagePlugin import JpegImageFile
 
-from genius.collections.colors import eight_bits, in_srgb, is_dark, levels_of, low_bytes, of_both_bytes, on_white
+from genius.collections.colors import (
+    eight_bits,
+    in_srgb,
+    is_dark,
+    levels_of,
+    low_bytes,
+    of_both_bytes,
+    on_white,
+)
 from genius.collections.kinds import ADVICE, kind_of
 from genius.collections.raw import SUFFIXES as RAW
 from genius.collections.raw import embedded_jpeg
 from genius.collections.tiff import in_own_order, read_fractions
 from genius.errors import UserError
 
-Part = tuple[float, float, float, float]  # left, top, right, bottom of an upright image; 0 to 1 of its width or height
+# left, top, right, bottom of an upright image; 0 to 1 of its width or height
+Part = tuple[float, float, float, float]
 
 if HEIC := find_spec("pillow_heif") is not None:  # an extra
     import_module("pillow_heif").register_heif_opener(thumbnails=False)
 HEIC_FORMAT, HEIC_SUFFIXES = (("HEIF",), (".heic", ".heif", ".hif")) if HEIC else ((), ())
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "AVIF", *HEIC_FORMAT)
 SUFFIXES = (
-    *(".png", ".jpg", ".jpeg", ".webp", ".jpe", ".jfif", ".jif", ".gif", ".bmp", ".dib", ".tif", ".tiff", ".avif"),
+    *(
+        ".png",
+        ".jpg",
+        ".jpeg",
+        ".webp",
+        ".jpe",
+        ".jfif",
+        ".jif",
+        ".gif",
+        ".bmp",
+        ".dib",
+        ".tif",
+        ".tiff",
+        ".avif",
+    ),
     *HEIC_SUFFIXES,
     *RAW,
 )
@@ -57,9 +80,12 @@ PAGE = Limits(10 * 2**20, 24_000_000, 64_000_000, 12_000)  # for what visitors s
 DISK = Limits(512 * 2**20, 120_000_000, 178_000_000, 65_535)  # a bomb takes a gigabyte of memory
 MAX_FULL = 24_000_000  # pixels; a larger JPEG, such as a telephone's, is decoded at half its size
 MAX_DECODING = 24_000_000  # pixels that a process decodes together; each takes up to 11 bytes
-ENOUGH = 1024  # pixels; a JPEG is decoded with twice the side that is wanted, but not more than these unless wanted.
-#                At 260 pixels a photograph of 12 megapixels differs by 0.4 of 255 levels, in less than half the time
-CHECKED_SIDE = 256  # pixels; decoding a JPEG at this size still reads all of its data, in a fraction of the time
+# pixels; a JPEG is decoded with twice the side that is wanted, but not more than these unless
+# wanted. At 260 pixels a photograph of 12 megapixels differs by 0.4 of 255 levels, in less than
+# half the time
+ENOUGH = 1024
+# pixels; decoding a JPEG at this size still reads all of its data, in a fraction of the time
+CHECKED_SIDE = 256
 SHOWN = 100  # characters of a file name in a message
 ORIENTATION = 0x0112  # EXIF tag
 MAX_EXIF = 2**16  # bytes
@@ -84,10 +110,10 @@ def open_image(
 ) -> Image.Image:
     """Decode an image, of several the first, into an upright sRGB image on white.
 
-    source: a file, the encoded bytes, or what Pillow made of them. part: crop the upright image to it. max_side: shrink
-    the image, or its part, so that no side is longer. name: what messages call bytes, whose suffix
-    tells a camera raw.
-    Raises UserError for any other format, a damaged image or one that is too large.
+    source: a file, the encoded bytes, or what Pillow made of them. part: crop the upright image to
+    it. max_side: shrink the image, or its part, so that no side is longer. name: what messages call
+    bytes, whose suffix tells a camera raw. Raises UserError for any other format, a damaged image
+    or one that is too large.
     """
     name = Path(source).name if isinstance(source, Path | str) else name
     image, name = image_header(source, name, limits), name[:SHOWN]
@@ -159,14 +185,18 @@ def check_image(file: Path | str, data: bytes | None = None) -> Image.Image:
 
 
 def thumbnail(source: Path | str | bytes, side: int, quality: int = 80) -> bytes:
-    """WebP bytes of the image with no side longer than `side` pixels. Raises UserError like `open_image`."""
+    """WebP bytes of the image with no side longer than `side` pixels. Raises UserError like
+    `open_image`.
+    """
     stream = io.BytesIO()
     open_image(source, max_side=side).save(stream, "WEBP", quality=quality)
     return stream.getvalue()
 
 
 def read_image_file(file: Path | str, limits: Limits = DISK) -> bytes:
-    """The bytes of a regular file. Raises UserError if it is missing, not a regular file, empty or too large."""
+    """The bytes of a regular file. Raises UserError if it is missing, not a regular file, empty or
+    too large.
+    """
     file = Path(file)
     name = file.name[:SHOWN]
     try:
@@ -176,14 +206,18 @@ def read_image_file(file: Path | str, limits: Limits = DISK) -> bytes:
         _check_bytes(status.st_size, name, limits)
         return file.read_bytes()
     except FileNotFoundError:
-        raise UserError(f"{name} is missing; restore the file, or remove the line or the link that names it") from None
+        raise UserError(
+            f"{name} is missing; restore the file, or remove the line or the link that names it"
+        ) from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"{name} cannot be read ({reason})") from None
 
 
 class _PixelBudget:
-    """Bounds the pixels that are decoded at the same time: a few kilobytes can expand to hundreds of megabytes."""
+    """Bounds the pixels that are decoded at the same time: a few kilobytes can expand to hundreds
+    of megabytes.
+    """
 
     def __init__(self, limit: int):
         self.limit = limit
@@ -208,7 +242,8 @@ class _PixelBudget:
 
 _decoding = _PixelBudget(MAX_DECODING)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_decoding.reset)  # a thread that the child does not have may hold it
+    # a thread that the child does not have may hold it
+    os.register_at_fork(after_in_child=_decoding.reset)
 
 
 @contextmanager
@@ -224,7 +259,8 @@ def _image_errors(name: str, data: bytes = b"") -> Iterator[None]:
         raise UserError(f"{name} has too many pixels; save a smaller copy") from None
     except Exception as error:  # Pillow's decoders raise almost any exception on damaged data
         raise UserError(
-            f"{name} is a damaged image ({error or type(error).__name__}); export or download it again"
+            f"{name} is a damaged image ({error or type(error).__name__}); export or "
+            "download it again"
         ) from None
 
 
@@ -242,7 +278,8 @@ def _check_bytes(size: int, name: str, limits: Limits) -> None:
         raise UserError(f"{name} is empty; export or download it again")
     if size > limits.bytes:
         raise UserError(
-            f"{name} has {size / 2**20:.1f} MB; the limit is {limits.bytes / 2**20:.0f} MB; save a smaller copy"
+            f"{name} has {size / 2**20:.1f} MB; the limit is {limits.bytes / 2**20:.0f} "
+            "MB; save a smaller copy"
         )
 
 
@@ -259,8 +296,9 @@ def _check_pixels(image: Image.Image, name: str, limits: Limits) -> None:
 def _turn(image: Image.Image) -> Image.Transpose | None:
     """The transposition that the EXIF orientation asks for.
 
-    ImageOps.exif_transpose would also rewrite the whole EXIF block, which a hostile file can make slow. A block that
-    is larger than a JPEG's can be is not read: its entries may share their bytes, and take a thousand times as many.
+    ImageOps.exif_transpose would also rewrite the whole EXIF block, which a hostile file can make
+    slow. A block that is larger than a JPEG's can be is not read: its entries may share their
+    bytes, and take a thousand times as many.
     """
     if len(image.info.get("exif", b"")) > MAX_EXIF:
         return None

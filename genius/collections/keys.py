@@ -1,4 +1,6 @@
-"""Ids as integer keys: 5.6 million ids take 45 MB as an array and, numbered one by one, 3 MB as a set."""
+"""Ids as integer keys: 5.6 million ids take 45 MB as an array and, numbered one by one, 3 MB as a
+set.
+"""
 
 import re
 from typing import Self, TypeVar
@@ -6,8 +8,10 @@ from typing import Self, TypeVar
 import numpy as np
 
 MAX_NUMBER = 2**40
-ID = re.compile(r"(0|[1-9]\d{0,5}):(0|[1-9]\d{0,11})", re.ASCII)  # no leading zeros, so that an id has one spelling
-PAGE_BITS = 8  # a page holds 256 consecutive keys in 32 bytes: of keys far apart, each takes a page of its own
+# no leading zeros, so that an id has one spelling
+ID = re.compile(r"(0|[1-9]\d{0,5}):(0|[1-9]\d{0,11})", re.ASCII)
+# a page holds 256 consecutive keys in 32 bytes: of keys far apart, each takes a page of its own
+PAGE_BITS = 8
 
 Keys = TypeVar("Keys", int, np.ndarray)
 
@@ -16,7 +20,9 @@ def id_key(name: str) -> int:
     """The id "dataset:number" as an integer below 2^60. Raises ValueError for an invalid id."""
     match = ID.fullmatch(name)
     if match is None:
-        raise ValueError(f"the id {name[:80]!r} does not have the form dataset:number, for example 9:1234")
+        raise ValueError(
+            f"the id {name[:80]!r} does not have the form dataset:number, for example 9:1234"
+        )
     return int(match[1]) * MAX_NUMBER + int(match[2])
 
 
@@ -31,7 +37,9 @@ def key_dataset(key: Keys) -> Keys:
 
 
 class KeySet:
-    """A set of keys stored as a paged bitmap: 0.5 bytes for each of consecutive keys, 104 bytes for keys far apart."""
+    """A set of keys stored as a paged bitmap: 0.5 bytes for each of consecutive keys, 104 bytes for
+    keys far apart.
+    """
 
     def __init__(self) -> None:
         self._pages: dict[int, int] = {}  # a bit for each key
@@ -52,6 +60,8 @@ class KeySet:
         """Add a key. Returns False if it was already present."""
         if key in self:
             return False
-        self._pages[key >> PAGE_BITS] = self._pages.get(key >> PAGE_BITS, 0) | 1 << key % 2**PAGE_BITS
+        self._pages[key >> PAGE_BITS] = (
+            self._pages.get(key >> PAGE_BITS, 0) | 1 << key % 2**PAGE_BITS
+        )
         self._count += 1
         return True

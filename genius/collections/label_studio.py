@@ -1,11 +1,14 @@
-"""Rows of Label Studio's exports (CSV, JSON, JSON-MIN): what was chosen and written becomes plain cells."""
+"""Rows of Label Studio's exports (CSV, JSON, JSON-MIN): what was chosen and written becomes plain
+cells.
+"""
 
 import json
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-ABOUT = frozenset({"annotation_id", "annotator", "created_at", "updated_at", "lead_time"})  # the work, not the picture
+# the work, not the picture
+ABOUT = frozenset({"annotation_id", "annotator", "created_at", "updated_at", "lead_time"})
 TEXTS = "captions"  # the field of what was written
 
 
@@ -21,13 +24,21 @@ def plain_row(row: dict[str, Any]) -> dict[str, Any]:
 def _answers(annotations: list[Any]) -> dict[str, Any]:
     """The answers of all annotators to the questions about a task, by the name of the question."""
     answers: dict[str, Any] = {}
-    results = (each.get("result") for each in annotations if isinstance(each, dict) and not each.get("was_cancelled"))
-    for result in (one for each in results if isinstance(each, list) for one in each if isinstance(one, dict)):
+    results = (
+        each.get("result")
+        for each in annotations
+        if isinstance(each, dict) and not each.get("was_cancelled")
+    )
+    for result in (
+        one for each in results if isinstance(each, list) for one in each if isinstance(one, dict)
+    ):
         kind = str(result.get("type"))
         name = TEXTS if kind == "textarea" else str(result.get("from_name", kind))
         words = answers.setdefault(name, [])
         words += [word for word in _words(result.get("value")) if word not in words]
-    return {name: words if name == TEXTS else _alone(words) for name, words in answers.items() if words}
+    return {
+        name: words if name == TEXTS else _alone(words) for name, words in answers.items() if words
+    }
 
 
 def _plain(cell: Any) -> Any:
@@ -39,7 +50,9 @@ def _plain(cell: Any) -> Any:
 
 
 def _words(value: Any, depth: int = 6) -> Iterator[str]:
-    """The texts in lists, and ratings: of a box its labels, not its numbers. depth: of lists that are looked into."""
+    """The texts in lists, and ratings: of a box its labels, not its numbers. depth: of lists that
+    are looked into.
+    """
     inner = value if isinstance(value, list) else []
     if isinstance(value, dict):
         inner = [cell for cell in value.values() if isinstance(cell, list)]

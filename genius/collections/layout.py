@@ -1,4 +1,6 @@
-"""Names of the files in an M-BEIR directory, as in the published download, and of the files that we add."""
+"""Names of the files in an M-BEIR directory, as in the published download, and of the files that we
+add.
+"""
 
 import os
 import re
@@ -19,14 +21,19 @@ TASKS = {  # M-BEIR task id -> (query modality, candidate modality); 5 is unused
     8: (Modality.PAIR, Modality.PAIR),
 }
 INSTRUCTIONS = Path("instructions/query_instructions.tsv")
-HELD_OUT_INSTRUCTIONS = Path("instructions/held_out_instructions.tsv")  # ours, optional: used in evaluation only
+# ours, optional: used in evaluation only
+HELD_OUT_INSTRUCTIONS = Path("instructions/held_out_instructions.tsv")
 FILES = Path("files.tsv")  # ours, optional: what became of each file of the sources
-QUERY_FILE = re.compile(r"mbeir_(?P<dataset>.+?)(?:_task(?P<task>\d+))?_(?P<split>train|val|test)\.jsonl")
+QUERY_FILE = re.compile(
+    r"mbeir_(?P<dataset>.+?)(?:_task(?P<task>\d+))?_(?P<split>train|val|test)\.jsonl"
+)
 POOL_FILE = re.compile(r"mbeir_(?P<pool>.+)_cand_pool\.jsonl")
 
 
 def query_file(dataset: str, task: int | None, split: str) -> Path:
-    """Relative path of a query file. M-BEIR's training files contain all tasks of a dataset; their task is None."""
+    """Relative path of a query file. M-BEIR's training files contain all tasks of a dataset; their
+    task is None.
+    """
     return Path("query", split, f"mbeir_{_row_name(dataset, task)}_{split}.jsonl")
 
 
@@ -39,7 +46,9 @@ def local_pool_file(dataset: str, task: int | None) -> Path:
 
 
 def global_pool_file(split: str) -> Path:
-    """Relative path of the pool with the candidates of all datasets for the queries of this split."""
+    """Relative path of the pool with the candidates of all datasets for the queries of this
+    split.
+    """
     return named_pool_file(f"union_{split}")
 
 
@@ -49,12 +58,16 @@ def named_pool_file(pool: str) -> Path:
 
 
 def leaves_folder(path: str) -> bool:
-    """Whether a relative path leaves its folder, judged by its text alone; links are not followed."""
+    """Whether a relative path leaves its folder, judged by its text alone; links are not
+    followed.
+    """
     return path.startswith("/") or "\0" in path or (".." in path and ".." in path.split("/"))
 
 
 def is_inside(path: Path, folder: Path) -> bool:
-    """Whether a path lies in a folder when links are followed; a link to itself lies where it is."""
+    """Whether a path lies in a folder when links are followed; a link to itself lies where it
+    is.
+    """
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 

@@ -22,19 +22,23 @@ class LineError(UserError):
     """An invalid line. `line` counts from 1; 0 means the whole file."""
 
     def __init__(self, file: Path, line: int, message: str):
-        name = os.fsencode(file).decode(errors="backslashreplace")  # a name that is not UTF-8 cannot be printed
+        # a name that is not UTF-8 cannot be printed
+        name = os.fsencode(file).decode(errors="backslashreplace")
         super().__init__(f"{name}:{line}: {message}" if line else f"{name}: {message}")
         self.file, self.line, self.message = file, line, message
 
 
 def text_lines(file: Path) -> Iterator[tuple[int, str]]:
-    """Yield (line number from 1, text without its line break) for each nonblank line of a UTF-8 file.
+    """Yield (line number from 1, text without its line break) for each nonblank line of a UTF-8
+    file.
 
     A byte order mark is dropped. Raises LineError for other encodings and for lines over 16 MB.
     """
     for number, line in enumerate(_raw_lines(file), 1):
         if len(line) > MAX_LINE:
-            raise LineError(file, number, "the line is longer than 16 MB; expected one record per line")
+            raise LineError(
+                file, number, "the line is longer than 16 MB; expected one record per line"
+            )
         if number == 1:
             if line.startswith(UTF16_MARKS):
                 raise LineError(file, 1, "the file is UTF-16; save it as UTF-8")
@@ -58,10 +62,16 @@ def file_bytes(file: Path) -> bytes:
 
 
 def _raw_lines(file: Path) -> Iterator[bytes]:
-    """Lines of at most MAX_LINE + 1 bytes. Raises LineError if the file is not a regular one or cannot be read."""
+    """Lines of at most MAX_LINE + 1 bytes. Raises LineError if the file is not a regular one or
+    cannot be read.
+    """
     try:
         if not file.is_file():  # opening a pipe would block forever
-            raise LineError(file, 0, "is not a file; expected a text file" if os.path.lexists(file) else "is missing")
+            raise LineError(
+                file,
+                0,
+                "is not a file; expected a text file" if os.path.lexists(file) else "is missing",
+            )
         with file.open("rb") as stream:
             while line := stream.readline(MAX_LINE + 1):
                 yield line
@@ -70,7 +80,9 @@ def _raw_lines(file: Path) -> Iterator[bytes]:
 
 
 def json_lines(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number, object) for each line of a JSONL file. Raises LineError for a line that is not an object."""
+    """Yield (line number, object) for each line of a JSONL file. Raises LineError for a line that
+    is not an object.
+    """
     for number, text in text_lines(file):
         yield number, parse_object(file, number, text)
 
@@ -86,9 +98,13 @@ def parse_object(file: Path, number: int, text: str) -> dict[str, Any]:
         if "\\u" in text:
             json.dumps(record, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
-        raise LineError(file, number, "the text contains an unpaired surrogate; remove it") from None
+        raise LineError(
+            file, number, "the text contains an unpaired surrogate; remove it"
+        ) from None
     except json.JSONDecodeError as error:
-        raise LineError(file, number, f"{what} is not JSON ({error.msg} at column {error.colno})") from None
+        raise LineError(
+            file, number, f"{what} is not JSON ({error.msg} at column {error.colno})"
+        ) from None
     except RecursionError:
         raise LineError(file, number, f"{what} is nested too deeply") from None
     except ValueError as error:
@@ -99,7 +115,9 @@ def parse_object(file: Path, number: int, text: str) -> dict[str, Any]:
 
 
 def validate(adapter: TypeAdapter, file: Path, number: int, record: dict[str, Any]) -> Any:
-    """Validate a record with pydantic. Raises LineError: the field, what was expected, what was found."""
+    """Validate a record with pydantic. Raises LineError: the field, what was expected, what was
+    found.
+    """
     try:
         return adapter.validator.validate_python(record)
     except ValidationError as error:

@@ -24,7 +24,8 @@ USED, COPY, HIDDEN, UNREADABLE = "used", "copy of another", "hidden or thumbnail
 VERSION = "version of another"  # the detail names it
 PART = "part of another picture"  # the detail names it
 MADE = "a run or a collection, not read"  # of a folder that this program made
-TEXT, TEXTS = "text", "texts"  # an outcome: a text of a used file; a detail: of a used file of texts
+# an outcome: a text of a used file; a detail: of a used file of texts
+TEXT, TEXTS = "text", "texts"
 UNNAMED, UNSUPPORTED, OTHER = "not named by the table", "unsupported kind", "not a picture"
 LINK = "not followed"  # of a link to a folder
 MAX_REMEDIES = 5  # in a line
@@ -33,11 +34,15 @@ CAPTION, UNHEARD = "caption from", "unreadable metadata"  # the former with an o
 ELSEWHERE = re.compile(  # begins a path of a disk, or an address
     r"(file:)?/|[a-z][\w+.-]+:/|[a-z]:|~/|%\w+%/|\$\{?\w+\}?/", re.IGNORECASE
 )
-LONGEST, DEEPEST = 4096, 32  # characters and folders of a path: a text of many slashes takes no minutes
-UPLOADED = re.compile(r"/upload/(?:.*/)?[0-9a-f]{8}-([^/]+)$")  # as Label Studio names what it was given
+# characters and folders of a path: a text of many slashes takes no minutes
+LONGEST, DEEPEST = 4096, 32
+# as Label Studio names what it was given
+UPLOADED = re.compile(r"/upload/(?:.*/)?[0-9a-f]{8}-([^/]+)$")
 LIBRARIES = (".photoslibrary", ".photolibrary", ".aplibrary")  # of Photos, iPhoto and Aperture
 ORIGINALS = ("originals", "masters")  # the folders in them that hold what their owner put there
-HIDDEN_NAMES = frozenset({"thumbs", "thumbnails", "thumbs.db", "ehthumbs.db", "desktop.ini", "lost+found"}).union(
+HIDDEN_NAMES = frozenset(
+    {"thumbs", "thumbnails", "thumbs.db", "ehthumbs.db", "desktop.ini", "lost+found"}
+).union(
     ["@eadir", "@__thumb", "@tmp", "@recycle", "@recently-snapshot", "#recycle", "#snapshot"],
     ["thumb", "lost.dir", "encoded-video"],  # of Android and Immich
     ["__macosx", "_vti_cnf", "$recycle.bin", "system volume information"],
@@ -45,21 +50,39 @@ HIDDEN_NAMES = frozenset({"thumbs", "thumbnails", "thumbs.db", "ehthumbs.db", "d
 SHEETS = frozenset({".xlsx", ".xls", ".ods", ".numbers"})
 ARCHIVES = frozenset({".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".zst", ".7z", ".rar"})
 UNSUPPORTED_SUFFIXES = (SHEETS | ARCHIVES).union(
-    [".heic", ".heif", ".hif", ".avif", ".jxl", ".jp2", ".j2k", ".tga", ".pcx", ".ppm", ".pgm", ".pbm"],
+    [
+        ".heic",
+        ".heif",
+        ".hif",
+        ".avif",
+        ".jxl",
+        ".jp2",
+        ".j2k",
+        ".tga",
+        ".pcx",
+        ".ppm",
+        ".pgm",
+        ".pbm",
+    ],
     [".psd", ".xcf", ".svg", ".eps", ".ico", ".icns", ".exr", ".hdr"],
 )
-PICTURES = (UNSUPPORTED_SUFFIXES - SHEETS - ARCHIVES).union(SUFFIXES)  # that names of pictures end with
+# that names of pictures end with
+PICTURES = (UNSUPPORTED_SUFFIXES - SHEETS - ARCHIVES).union(SUFFIXES)
 
 
 def read_reports(table: Path) -> Iterator[tuple[str, "FileReport"]]:
-    """Yield (dataset, report) for each line that `CollectionWriter.files` wrote, if the table is there."""
+    """Yield (dataset, report) for each line that `CollectionWriter.files` wrote, if the table is
+    there.
+    """
     if table.is_file():
         yield from (read_report(line) for _, line in text_lines(table))
 
 
 def read_report(line: str) -> tuple[str, "FileReport"]:
     """The dataset and the report of a line."""
-    dataset, *cells = (json.loads(f'"{cell.replace(chr(34), chr(92) + chr(34))}"') for cell in line.split("\t"))
+    dataset, *cells = (
+        json.loads(f'"{cell.replace(chr(34), chr(92) + chr(34))}"') for cell in line.split("\t")
+    )
     return dataset, FileReport(*cells)
 
 
@@ -113,7 +136,8 @@ class Folder:
         return file in self.files
 
     def find(self, name: str) -> str | None:
-        """The file that a table names: exactly, or in another Unicode form, with other slashes or in another case.
+        """The file that a table names: exactly, or in another Unicode form, with other slashes or
+        in another case.
 
         None if there is none. Raises UserError if several fit, or if one looks the same but is not.
         """
@@ -122,23 +146,35 @@ class Folder:
         for form in (_plain, _folded):
             fits = sorted(self._alike[form].get(form(name), ()))
             if len(fits) > 1:
-                raise UserError(f"{quoted(name)} may be any of {', '.join(map(quoted, fits))}; name one exactly")
+                raise UserError(
+                    f"{quoted(name)} may be any of {', '.join(map(quoted, fits))}; name one exactly"
+                )
             if fits:
                 return fits[0]
         fits = self._alike[_stem].get(_stem(name), [])
         if len(fits) == 1:
-            return fits[0]  # of a name without its suffix, or of a picture that was saved in another format
+            # of a name without its suffix, or of a picture that was saved in another format
+            return fits[0]
         for file in self._alike[_look].get(_look(name), ()):
-            raise UserError(f"{quoted(name)} is missing; {quoted(file)} looks the same, but {_difference(name, file)}")
+            raise UserError(
+                f"{quoted(name)} is missing; {quoted(file)} looks the same, but "
+                f"{_difference(name, file)}"
+            )
         return None
 
     def find_elsewhere(self, name: str) -> str | None:
-        """The file here that has the end of a path of a disk, or of an address, the longest that there is."""
+        """The file here that has the end of a path of a disk, or of an address, the longest that
+        there is.
+        """
         return name if name in self.files else next(filter(None, map(self.find, _ends(name))), None)
 
     def find_below(self, name: str) -> str | None:
-        """The picture whose path ends with a name, maybe one without its suffix, if there is exactly one."""
-        return next(filter(None, map(self._find_below, _ends(name) if is_elsewhere(name) else [name])), None)
+        """The picture whose path ends with a name, maybe one without its suffix, if there is
+        exactly one.
+        """
+        return next(
+            filter(None, map(self._find_below, _ends(name) if is_elsewhere(name) else [name])), None
+        )
 
     def _find_below(self, name: str) -> str | None:
         stem, end = _stem(name), f"/{_folded(name)}"
@@ -156,35 +192,54 @@ class Folder:
         return False
 
     def missing(self, name: str, line: int, has_texts: bool) -> FileReport:
-        """What is said of a picture that a table names in this line, but that is not here. has_texts: that are kept."""
-        detail = f"line {line} names none" if name == f"(line {line})" else f"{quoted(name)} in line {line}"
+        """What is said of a picture that a table names in this line, but that is not here.
+        has_texts: that are kept.
+        """
+        detail = (
+            f"line {line} names none"
+            if name == f"(line {line})"
+            else f"{quoted(name)} in line {line}"
+        )
         if other := self._by_name.get(PurePosixPath(name.replace("\\", "/")).name):
             detail += f" (there is {quoted(other)})"
         if "://" in name and not name.lower().startswith("file:"):
-            return FileReport(name, WEB, f"{detail}; nothing is downloaded: put the files into the folder")
-        return FileReport(name, MISSING, detail + "; its texts are kept, without a picture" * has_texts)
+            return FileReport(
+                name, WEB, f"{detail}; nothing is downloaded: put the files into the folder"
+            )
+        return FileReport(
+            name, MISSING, detail + "; its texts are kept, without a picture" * has_texts
+        )
 
     def unused(self, images: set[str], texts: set[str]) -> list[FileReport]:
-        """What becomes of the files that are none of these images. texts: files that are used for what they say."""
+        """What becomes of the files that are none of these images. texts: files that are used for
+        what they say.
+        """
         unnamed = [FileReport(image, UNNAMED) for image in self.images if image not in images]
         return unnamed + [
-            FileReport(other.file, USED, TEXTS) if other.outcome == OTHER and other.file in texts else other
+            FileReport(other.file, USED, TEXTS)
+            if other.outcome == OTHER and other.file in texts
+            else other
             for other in self.others
             if other.file not in images
         ]
 
     def _walk(self) -> Iterator[tuple[str, bool]]:
-        """Yield (relative path, hidden). A link to a folder is followed unless it is hidden, that folder is read
-        anyway, or the link lies in it: it would lead to all that lies beside this folder."""
+        """Yield (relative path, hidden). A link to a folder is followed unless it is hidden, that
+        folder is read anyway, or the link lies in it: it would lead to all that lies beside this
+        folder.
+        """
         top = os.path.realpath(self.root)
         seen, followed = {top}, [top]
         waiting: list[tuple[Path, str, bool, tuple[str, ...]]] = [(self.root, "", False, (top,))]
         while waiting:
-            folder, prefix, hidden, inside = waiting.pop(0)  # inside: real folders, from the root by links to this one
+            # inside: real folders, from the root by links to this one
+            folder, prefix, hidden, inside = waiting.pop(0)
             try:
                 entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
             except OSError as error:
-                self.others.append(FileReport(prefix.rstrip("/"), UNREADABLE, f"folder ({error.strerror})"))
+                self.others.append(
+                    FileReport(prefix.rstrip("/"), UNREADABLE, f"folder ({error.strerror})")
+                )
                 continue
             for entry in entries:
                 path, unseen = prefix + entry.name, hidden or is_hidden(entry.name, folder.name)
@@ -197,9 +252,15 @@ class Folder:
                     continue
                 real = os.path.realpath(entry.path)
                 if is_link and (real in seen or any(map(Path(real).is_relative_to, followed))):
-                    self.others.append(FileReport(path, COPY, "a link to a folder that is read already"))
+                    self.others.append(
+                        FileReport(path, COPY, "a link to a folder that is read already")
+                    )
                 elif is_link and any(Path(place).is_relative_to(real) for place in inside):
-                    self.others.append(FileReport(path, LINK, f"{printable(path)} leads to {real}, which it lies in"))
+                    self.others.append(
+                        FileReport(
+                            path, LINK, f"{printable(path)} leads to {real}, which it lies in"
+                        )
+                    )
                 elif real not in seen:
                     seen.add(real)
                     if is_made(Path(entry.path)):
@@ -208,13 +269,24 @@ class Folder:
                     if is_link:
                         followed.append(real)
                         self.notes.append(f"{printable(path)} leads to {real}, which is read, too")
-                    waiting.append((Path(entry.path), path + "/", unseen, (*inside, real) if is_link else inside))
+                    waiting.append(
+                        (
+                            Path(entry.path),
+                            path + "/",
+                            unseen,
+                            (*inside, real) if is_link else inside,
+                        )
+                    )
 
 
 def is_made(folder: Path) -> bool:
-    """Whether this program made the folder: a run beside its table would be read as its pictures."""
+    """Whether this program made the folder: a run beside its table would be read as its
+    pictures.
+    """
     with suppress(UserError, OSError):
-        return any(folder.glob("cand_pool/*/mbeir_*.jsonl")) or (is_run(folder) and bool(Run(folder)))
+        return any(folder.glob("cand_pool/*/mbeir_*.jsonl")) or (
+            is_run(folder) and bool(Run(folder))
+        )
     return False
 
 
@@ -230,7 +302,8 @@ def other_than_picture(root: Path, file: str) -> FileReport | None:
     suffix = Path(file).suffix.lower()
     if is_hidden(Path(file).name):
         return FileReport(file, HIDDEN)
-    unsure = not suffix or suffix in UNSUPPORTED_SUFFIXES - SHEETS - ARCHIVES  # what some programs call a JPEG
+    # what some programs call a JPEG
+    unsure = not suffix or suffix in UNSUPPORTED_SUFFIXES - SHEETS - ARCHIVES
     try:
         is_picture = suffix in SUFFIXES or (unsure and _looks_like_a_picture(root / file))
     except OSError as error:
@@ -238,9 +311,15 @@ def other_than_picture(root: Path, file: str) -> FileReport | None:
     if is_picture:
         if file == file.encode(errors="ignore").decode():
             return None
-        return FileReport(file, UNREADABLE, f"{printable(file)}: the file name is not UTF-8; rename the file")
+        return FileReport(
+            file, UNREADABLE, f"{printable(file)}: the file name is not UTF-8; rename the file"
+        )
     if not os.path.isfile(root / file):
-        what = "is a link to nothing" if os.path.islink(root / file) else "is no file but a pipe, a socket or a device"
+        what = (
+            "is a link to nothing"
+            if os.path.islink(root / file)
+            else "is no file but a pipe, a socket or a device"
+        )
         return FileReport(file, UNREADABLE, f"{printable(file)} {what}")
     if suffix in UNSUPPORTED_SUFFIXES:
         return FileReport(file, UNSUPPORTED, _remedy(suffix))
@@ -269,14 +348,19 @@ def account(reports: Sequence[FileReport]) -> list[str]:
             what = called.get(outcome, "file")
             line = f"{len(files):,} {what}{'s' * (len(files) > 1)}: {outcome}"
             if outcome in (PART, UNSUPPORTED, OTHER):
-                suffixes = Counter(Path(report.file).suffix.lower() or "no suffix" for report in files)
-                line += f" ({', '.join(f'{suffix} {count:,}' for suffix, count in suffixes.most_common(6))})"
+                suffixes = Counter(
+                    Path(report.file).suffix.lower() or "no suffix" for report in files
+                )
+                counts = (f"{suffix} {count:,}" for suffix, count in suffixes.most_common(6))
+                line += f" ({', '.join(counts)})"
             details = dict.fromkeys(report.detail for report in files if report.detail)
             if outcome == UNSUPPORTED:
                 line += "; " + "; ".join(details)
             elif outcome in (LINK, UNREADABLE, UNHEARD, MISSING, WEB):
                 line += f"; the first: {files[0].detail}"
-                remedies = dict.fromkeys(detail.rpartition("; ")[2] for detail in details if "; " in detail)
+                remedies = dict.fromkeys(
+                    detail.rpartition("; ")[2] for detail in details if "; " in detail
+                )
                 others = [remedy for remedy in remedies if not files[0].detail.endswith(remedy)]
                 line += f"; others: {'; '.join(others[:MAX_REMEDIES])}" if others else ""
             elif outcome in (VERSION, COPY, PART, MADE, UNNAMED):
@@ -287,9 +371,11 @@ def account(reports: Sequence[FileReport]) -> list[str]:
 
 def is_hidden(name: str, folder: str = "") -> bool:
     """Whether a file or a folder is hidden, or derived by a program. folder: that it is in."""
-    dotted = name.startswith(".") and not name.startswith("..")  # "..c.jpg" is a name that somebody chose
+    # "..c.jpg" is a name that somebody chose
+    dotted = name.startswith(".") and not name.startswith("..")
     derived = folder.lower().endswith(LIBRARIES) and name.lower() not in ORIGINALS
-    named = name.lower() in HIDDEN_NAMES or name.lower().endswith(".lrdata")  # previews of Lightroom
+    # previews of Lightroom
+    named = name.lower() in HIDDEN_NAMES or name.lower().endswith(".lrdata")
     return dotted or derived or named or name.startswith(("SYNOPHOTO_THUMB", "~$"))
 
 
@@ -304,15 +390,17 @@ def _remedy(suffix: str) -> str:
 
 
 def _ends(name: str) -> Iterator[str]:
-    """What a path of a disk or an address may be called here, the longest first: its ends, without what follows `?`, or
-    of a path that stands there, as in Label Studio's addresses."""
+    """What a path of a disk or an address may be called here, the longest first: its ends, without
+    what follows `?`, or of a path that stands there, as in Label Studio's addresses.
+    """
     if len(name) > LONGEST:
         return
     path = re.sub(r"^([a-z]:)(?!/)", r"\1/", name.replace("\\", "/"), flags=re.IGNORECASE)
     whole, _, query = path.partition("?")
     paths = [path, whole, whole.partition("#")[0]] if "://" in path else [path, whole]
     for each in dict.fromkeys([*paths, *(f"/{value}" for _, value in parse_qsl(query))]):
-        parts = posixpath.normpath("/" + each.lstrip("/")).split("/")  # no ".." leads out of the folder
+        # no ".." leads out of the folder
+        parts = posixpath.normpath("/" + each.lstrip("/")).split("/")
         for at in range(max(1 if each.startswith("/") else 2, len(parts) - DEEPEST), len(parts)):
             yield "/".join(parts[at:])
     if uploaded := UPLOADED.search(whole):
@@ -341,7 +429,11 @@ def _last_stem(name: str) -> str:
 def _look(name: str) -> str:
     """Without spaces and signs that nobody sees, in one form."""
     shown = unicodedata.normalize("NFKC", _folded(name))
-    return "".join(sign for sign in shown if not sign.isspace() and unicodedata.category(sign) not in ("Cf", "Cc"))
+    return "".join(
+        sign
+        for sign in shown
+        if not sign.isspace() and unicodedata.category(sign) not in ("Cf", "Cc")
+    )
 
 
 def _difference(name: str, file: str) -> str:

@@ -1,6 +1,8 @@
-"""Read a directory in M-BEIR format: the published download, or one that `CollectionWriter` wrote; README.md shows it.
+"""Read a directory in M-BEIR format: the published download, or one that `CollectionWriter` wrote;
+README.md shows it.
 
-Records are streamed. At most a bitmap of ids and one file's relevance judgments, as integers, are in memory.
+Records are streamed. At most a bitmap of ids and one file's relevance judgments, as integers, are
+in memory.
 """
 
 from collections import defaultdict
@@ -43,7 +45,8 @@ class Collection:
         self.root = Path(root)
         if not self.pools():
             raise UserError(
-                f"{self.root} is not a collection: it has no candidate pool in cand_pool; build one with: "
+                f"{self.root} is not a collection: it has no candidate pool in cand_pool; "
+                "build one with: "
                 "python -m genius.collections SOURCE... DEST"
             )
         self._resolved_root = self.root.resolve()
@@ -57,12 +60,15 @@ class Collection:
     def rows(self) -> list[BenchmarkRow]:
         """Every (task, dataset) pair that has queries, ordered by dataset and task.
 
-        For a file named after a task only the first line is read; other files (M-BEIR's training files) are scanned
-        for their tasks.
+        For a file named after a task only the first line is read; other files (M-BEIR's training
+        files) are scanned for their tasks.
         """
         splits_of: dict[tuple[int, int, str], set[str]] = {}
         for file, dataset, task, split in self.query_files():
-            pairs = ((key_dataset(id_key(query.id)), query.task) for query in read_lines(file, parse_query))
+            pairs = (
+                (key_dataset(id_key(query.id)), query.task)
+                for query in read_lines(file, parse_query)
+            )
             for dataset_id, query_task in set(pairs if task is None else islice(pairs, 1)):
                 splits_of.setdefault((dataset_id, query_task, dataset), set()).add(split)
         return [
@@ -73,7 +79,8 @@ class Collection:
     def queries(self, split: str, row: BenchmarkRow | None = None) -> Iterator[LabeledQuery]:
         """The queries of a split, or of one benchmark row in it.
 
-        The positives are the relevant candidates in the qrels; if the qrels have none, the list in the query line.
+        The positives are the relevant candidates in the qrels; if the qrels have none, the list in
+        the query line.
         """
         for file, dataset, _, file_split in self.query_files():
             if file_split != split or (row is not None and row.dataset != dataset):
@@ -101,11 +108,13 @@ class Collection:
     def local_pool(self, row: BenchmarkRow) -> Iterator[Item]:
         """The candidates of a row's local pool.
 
-        The name of MSCOCO's pool in M-BEIR contains a split; that of a dataset whose queries were added later has no
-        task.
+        The name of MSCOCO's pool in M-BEIR contains a split; that of a dataset whose queries were
+        added later has no task.
         """
         names = local_pool_names(row.dataset, row.task)
-        yield from self.candidates(next((name for name in names if name in self.pool_files()), names[0]))
+        yield from self.candidates(
+            next((name for name in names if name in self.pool_files()), names[0])
+        )
 
     def all_candidates(self) -> Iterator[Item]:
         """Every candidate of the main pools, once."""
@@ -127,16 +136,26 @@ class Collection:
         return (self.root / layout.HELD_OUT_INSTRUCTIONS).is_file()
 
     def image_path(self, relative: str) -> Path:
-        """The file of an image. Raises UserError for a path or a link that leaves the collection."""
+        """The file of an image. Raises UserError for a path or a link that leaves the
+        collection.
+        """
         if layout.leaves_folder(relative):
-            raise UserError(f"the image path {relative!r:.100} leaves the collection; give it relative to its root")
+            raise UserError(
+                f"the image path {relative!r:.100} leaves the collection; give it "
+                "relative to its root"
+            )
         file = self.root / relative
         if not layout.is_inside(file, self._resolved_root):
-            raise UserError(f"the image {relative!r:.100} is a link out of the collection; replace it by the file")
+            raise UserError(
+                f"the image {relative!r:.100} is a link out of the collection; replace it "
+                "by the file"
+            )
         return file
 
     def dataset_name(self, dataset_id: int) -> str:
-        """The dataset's name as used in its query files or local pools. Raises UserError for an unknown dataset."""
+        """The dataset's name as used in its query files or local pools. Raises UserError for an
+        unknown dataset.
+        """
         for file, dataset, _, _ in self.query_files():
             first = next(read_lines(file, parse_query), None)
             if first is not None and key_dataset(id_key(first.id)) == dataset_id:
@@ -162,19 +181,29 @@ class Collection:
         return {name: files[name] for name in GLOBAL_POOLS if name in files} or files
 
     def query_files(self) -> Iterator[tuple[Path, str, int | None, str]]:
-        """Yield (file, dataset, task, split). The union files, which repeat the same queries, are skipped."""
+        """Yield (file, dataset, task, split). The union files, which repeat the same queries, are
+        skipped.
+        """
         for split in layout.SPLITS:
             for file in sorted((self.root / "query" / split).glob("*.jsonl")):
                 match = layout.QUERY_FILE.fullmatch(file.name)
                 if match and match["split"] == split:
-                    yield file, match["dataset"], int(match["task"]) if match["task"] else None, split
+                    yield (
+                        file,
+                        match["dataset"],
+                        int(match["task"]) if match["task"] else None,
+                        split,
+                    )
 
     def qrels_files(self, query_file: Path) -> list[Path]:
-        """The existing qrels files of a query file: of the same name, or for all tasks of the dataset."""
+        """The existing qrels files of a query file: of the same name, or for all tasks of the
+        dataset.
+        """
         match = layout.QUERY_FILE.fullmatch(query_file.name)
         assert match, query_file
         names = {
-            self.root / layout.qrels_file(match["dataset"], task, match["split"]) for task in (match["task"], None)
+            self.root / layout.qrels_file(match["dataset"], task, match["split"])
+            for task in (match["task"], None)
         }
         return sorted(file for file in names if file.is_file())
 

@@ -308,7 +308,10 @@ def _facts(date: object, make: object, model: object) -> dict[str, str]:
 
 def _texts(field: Any) -> list[str]:
     """One value or several, any of which may be missing."""
-    return [_text(data or b"") for data in (field if isinstance(field, list) else [field])[:MAX_KEYWORDS]]
+    return [
+        _text(data or b"")
+        for data in (field if isinstance(field, list) else [field])[:MAX_KEYWORDS]
+    ]
 
 
 def _text(data: bytes) -> str:

@@ -9,7 +9,23 @@ from PIL import Image
 
 SUFFIXES = frozenset(
     [".cr2", ".cr3", ".nef", ".nrw", ".arw", ".sr2", ".srf", ".dng", ".gpr", ".raf", ".orf", ".rw2"]
-).union([".rwl", ".pef", ".srw", ".3fr", ".fff", ".iiq", ".mos", ".mef", ".mrw", ".erf", ".kdc", ".dcr", ".x3f"])
+).union(
+    [
+        ".rwl",
+        ".pef",
+        ".srw",
+        ".3fr",
+        ".fff",
+        ".iiq",
+        ".mos",
+        ".mef",
+        ".mrw",
+        ".erf",
+        ".kdc",
+        ".dcr",
+        ".x3f",
+    ]
+)
 JPEG = re.compile(rb"\xff\xd8\xff")
 MAX_JPEGS = 64  # that are looked at; pixels of a raw may by chance look like one
 MAX_HEADER = 2**20  # bytes of a JPEG before its pixels

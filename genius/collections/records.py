@@ -1,7 +1,8 @@
-"""Parse one line of an M-BEIR file: a candidate, a query or a relevance judgment; and the table of instructions.
+"""Parse one line of an M-BEIR file: a candidate, a query or a relevance judgment; and the table of
+instructions.
 
-The reader and the checker share these parsers, so both refuse the same lines. Errors are LineErrors, which name the
-file and the line.
+The reader and the checker share these parsers, so both refuse the same lines. Errors are
+LineErrors, which name the file and the line.
 """
 
 from collections.abc import Callable, Iterator
@@ -34,7 +35,9 @@ class Judgment:
 
 
 def read_lines(file: Path, parse: Callable[[Path, int, str], T]) -> Iterator[T]:
-    """The records of a file; the positives of queries are those in their lines, not those in the qrels."""
+    """The records of a file; the positives of queries are those in their lines, not those in the
+    qrels.
+    """
     for number, text in text_lines(file):
         yield parse(file, number, text)
 
@@ -61,7 +64,9 @@ def parse_judgment(file: Path, line: int, text: str) -> Judgment:
 
 
 def parse_modality(name: str) -> Modality:
-    """Read M-BEIR's name; its card also writes "text,image". Raises ValueError that lists the choices."""
+    """Read M-BEIR's name; its card also writes "text,image". Raises ValueError that lists the
+    choices.
+    """
     return Modality.from_mbeir("image,text" if name == "text,image" else name)
 
 
@@ -77,9 +82,13 @@ def read_instructions(file: Path) -> Instructions:
             continue
         prompts = [prompt for prompt in fields[4:] if prompt]
         if not prompts:
-            raise LineError(file, number, f"expected the columns {', '.join(COLUMNS)}, separated by tabs")
+            raise LineError(
+                file, number, f"expected the columns {', '.join(COLUMNS)}, separated by tabs"
+            )
         if (longest := max(map(len, prompts))) > MAX_TEXT:
-            raise LineError(file, number, f"a prompt has {longest:,} characters; shorten it to {MAX_TEXT:,}")
+            raise LineError(
+                file, number, f"a prompt has {longest:,} characters; shorten it to {MAX_TEXT:,}"
+            )
         if not (fields[3].isascii() and fields[3].isdigit() and len(fields[3]) < 7):
             raise LineError(file, number, f"dataset_id must be an integer, found {fields[3]!r}")
         try:
@@ -114,7 +123,9 @@ def _plain_id(entry: Any) -> Any:
 
 Text = Annotated[str, Strict()]
 Id = Annotated[Text, AfterValidator(_checked_id)]
-Ids = Annotated[list[Annotated[Id, BeforeValidator(_plain_id)]], BeforeValidator(lambda ids: ids or [])]
+Ids = Annotated[
+    list[Annotated[Id, BeforeValidator(_plain_id)]], BeforeValidator(lambda ids: ids or [])
+]
 ImagePath = Annotated[Text, AfterValidator(_checked_path)]
 ModalityName = Annotated[Text, AfterValidator(parse_modality)]
 TaskNumber = Annotated[int, Strict(), AfterValidator(_checked_task)]
@@ -148,15 +159,22 @@ def _item(line: CandidateLine) -> Item:
 def _query(line: QueryLine) -> LabeledQuery:
     text, image = line.get("query_txt") or "", line.get("query_img_path") or None
     modality = _checked_modality(line["query_modality"], text, image)
-    positives, negatives = tuple(line.get("pos_cand_list", ())), tuple(line.get("neg_cand_list", ()))
+    positives, negatives = (
+        tuple(line.get("pos_cand_list", ())),
+        tuple(line.get("neg_cand_list", ())),
+    )
     source = line.get("query_src_content") or ""
-    return LabeledQuery(line["qid"], modality, line["task_id"], text, image, positives, negatives, source)
+    return LabeledQuery(
+        line["qid"], modality, line["task_id"], text, image, positives, negatives, source
+    )
 
 
 def _checked_modality(stated: Any, text: str, image: str | None) -> Modality:
     """The Modality that the validator of its name made."""
     if stated != (actual := Modality.of(text, image)):
-        raise ValueError(f"the modality is given as {stated.mbeir!r}, but the line contains {actual.mbeir!r}")
+        raise ValueError(
+            f"the modality is given as {stated.mbeir!r}, but the line contains {actual.mbeir!r}"
+        )
     return stated
 
 

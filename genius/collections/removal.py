@@ -1,7 +1,8 @@
-"""Take candidates out of a collection that the program made, and with them all that only they say or show.
+"""Take candidates out of a collection that the program made, and with them all that only they say
+or show.
 
-`removed.txt`, beside the collections of a run, remembers them by a checksum of their content, so that a collection that
-is built again of the same files goes without them.
+`removed.txt`, beside the collections of a run, remembers them by a checksum of their content, so
+that a collection that is built again of the same files goes without them.
 """
 
 import hashlib
@@ -22,10 +23,11 @@ REMOVED = "removed.txt"
 
 
 def erase_candidates(root: Path, ids: Set[str]) -> int:
-    """Erase the candidates with these ids, and remember them; returns how many. After a kill it can be repeated.
+    """Erase the candidates with these ids, and remember them; returns how many. After a kill it can
+    be repeated.
 
-    A query goes with its last positive, or with the candidate that has its text or its picture; so do the lines about
-    files. Reads all records of the collection once.
+    A query goes with its last positive, or with the candidate that has its text or its picture; so
+    do the lines about files. Reads all records of the collection once.
     """
     collection = Collection(root)
     gone = {item.id: item for item in _items(collection) if item.id in ids}
@@ -73,11 +75,15 @@ def erase_candidates(root: Path, ids: Set[str]) -> int:
 
 
 def erase_removed(root: Path) -> int:
-    """Erase from a collection that was built anew what was removed from one beside it; returns how many candidates."""
+    """Erase from a collection that was built anew what was removed from one beside it; returns how
+    many candidates.
+    """
     known, collection = remembered(root.parent), Collection(root)
     if not known:
         return 0
-    return erase_candidates(root, {item.id for item in _items(collection) if content(collection, item) in known})
+    return erase_candidates(
+        root, {item.id for item in _items(collection) if content(collection, item) in known}
+    )
 
 
 def content(collection: Collection, item: Item) -> str | None:
@@ -103,16 +109,23 @@ def remembered(folder: Path) -> set[str]:
 def remember(folder: Path, contents: Iterable[str]) -> None:
     """Add checksums to those."""
     folder.mkdir(exist_ok=True)
-    write_text(folder / REMOVED, "".join(f"{each}\n" for each in sorted(remembered(folder).union(contents))))
+    write_text(
+        folder / REMOVED,
+        "".join(f"{each}\n" for each in sorted(remembered(folder).union(contents))),
+    )
 
 
 def _erase_reports(table: Path, pictures: Set[str], texts: Set[str]) -> None:
-    """Drop the lines about files that hold these pictures (by checksum), are copies of them, or say these texts."""
+    """Drop the lines about files that hold these pictures (by checksum), are copies of them, or say
+    these texts.
+    """
     lost: set[tuple[str, str]] = set()
 
     def kept(line: str) -> str | None:
         dataset, report = read_report(line)
-        if report.detail in pictures or (report.outcome in (COPY, VERSION) and (dataset, report.detail) in lost):
+        if report.detail in pictures or (
+            report.outcome in (COPY, VERSION) and (dataset, report.detail) in lost
+        ):
             lost.add((dataset, report.file))
             return None
         return None if report.outcome == TEXT and report.detail in texts else line
@@ -125,6 +138,10 @@ def _rewrite(file: Path, change: Callable[[str], str | None]) -> None:
     """Replace a file of lines by what `change` makes of each of them; None drops it."""
     with written_aside(file) as aside:
         with aside.open("w", encoding="utf-8", newline="\n") as stream:
-            stream.writelines(f"{changed}\n" for _, line in text_lines(file) if (changed := change(line)) is not None)
+            stream.writelines(
+                f"{changed}\n"
+                for _, line in text_lines(file)
+                if (changed := change(line)) is not None
+            )
         fsync(aside)
         os.replace(aside, file)

@@ -1,7 +1,8 @@
 """Make candidates and queries from the fields of a source's records.
 
-By default each record is one of `titles`, `attributes` or an image alone. A rule applies because of the fields that the
-records have, never because of a dataset's name. Task ids are M-BEIR's (layout.TASKS).
+By default each record is one of `titles`, `attributes` or an image alone. A rule applies because of
+the fields that the records have, never because of a dataset's name. Task ids are M-BEIR's
+(layout.TASKS).
 """
 
 from collections import defaultdict
@@ -40,11 +41,13 @@ def apply_rules(
     benchmark: bool = False,
     missing: Sequence[Record] = (),
 ) -> list[str]:
-    """Add all candidates and queries that the entries allow. Returns the names of the rules that applied.
+    """Add all candidates and queries that the entries allow. Returns the names of the rules that
+    applied.
 
-    What becomes of a record depends on this record, and all that it says can be found. benchmark: as in M-BEIR, the
-    first main rule that fits any entry makes all of them; of several captions the first only asks, and photographs of
-    iconic images do. missing: records without their images, whose texts can be found, though no query asks for them.
+    What becomes of a record depends on this record, and all that it says can be found. benchmark:
+    as in M-BEIR, the first main rule that fits any entry makes all of them; of several captions the
+    first only asks, and photographs of iconic images do. missing: records without their images,
+    whose texts can be found, though no query asks for them.
     """
     if benchmark:
         main = next((rule for rule, fits in MAIN_RULES if any(map(fits, entries))), None)
@@ -72,27 +75,41 @@ def apply_rules(
 
 
 def _each_record(draft: Draft, entries: Sequence[SourceEntry], paired: bool) -> list[str]:
-    """Each record by what it has: texts, or attributes, or neither. paired: images are also asked for by others."""
+    """Each record by what it has: texts, or attributes, or neither. paired: images are also asked
+    for by others.
+    """
     groups: dict[str, list[SourceEntry]] = {"titles": [], "attributes": [], "images": []}
     for entry in entries:
-        kind = "titles" if entry.record.captions else "attributes" if entry.record.attributes else "images"
+        kind = (
+            "titles"
+            if entry.record.captions
+            else "attributes"
+            if entry.record.attributes
+            else "images"
+        )
         groups[kind].append(entry)
     titles(draft, groups["titles"])
     attributes(draft, groups["attributes"])
     for entry in groups["images"]:  # in every split: what nothing asks for need not be kept apart
-        draft.candidate((None,), entry.splits if paired or entry.record.qa else SPLITS, image=entry.image)
+        draft.candidate(
+            (None,), entry.splits if paired or entry.record.qa else SPLITS, image=entry.image
+        )
     return [rule for rule, of_kind in groups.items() if of_kind]
 
 
 def captions(draft: Draft, entries: Sequence[SourceEntry]) -> None:
     """Several captions per image: tasks 0, 3 and 1.
 
-    The first caption of an image is not a candidate but the query of task 1; the others are its positives.
+    The first caption of an image is not a candidate but the query of task 1; the others are its
+    positives.
     """
     images = _images(draft, 0, entries)
     for entry in entries:
         first, *others = entry.record.captions or [""]
-        texts = [draft.candidate((1, 3), entry.splits, text=text, describes=entry.image) for text in others]
+        texts = [
+            draft.candidate((1, 3), entry.splits, text=text, describes=entry.image)
+            for text in others
+        ]
         for split in entry.query_splits:
             for caption in entry.record.captions:
                 draft.ask(0, split, images[entry.image.digest], text=caption)
@@ -107,7 +124,9 @@ def titles(draft: Draft, entries: Sequence[SourceEntry]) -> None:
     for entry in entries:
         for title in entry.record.captions:
             origin = entry.record.origin
-            text = draft.candidate((3,), entry.splits, text=title, source=origin, describes=entry.image)
+            text = draft.candidate(
+                (3,), entry.splits, text=title, source=origin, describes=entry.image
+            )
             for split in entry.query_splits:
                 draft.ask(0, split, images[entry.image.digest], text=title)
                 draft.ask(3, split, [text], image=entry.image)
@@ -122,7 +141,9 @@ def titles(draft: Draft, entries: Sequence[SourceEntry]) -> None:
 
 
 def attributes(draft: Draft, entries: Sequence[SourceEntry]) -> None:
-    """Attributes without text: a sentence made from the attributes is the query of the image (task 0)."""
+    """Attributes without text: a sentence made from the attributes is the query of the image (task
+    0).
+    """
     images = _images(draft, 0, entries)
     for entry in entries:
         if entry.record.attributes:
@@ -140,7 +161,8 @@ def answers(draft: Draft, entries: Sequence[SourceEntry]) -> None:
 
 
 def composed(draft: Draft, entries: Sequence[SourceEntry], pairs: Sequence[ComposedPair]) -> None:
-    """An image and a change as the query of the changed image (task 7), in the split of that target.
+    """An image and a change as the query of the changed image (task 7), in the split of that
+    target.
 
     Training and validation pairs whose query image is a test image are left out.
     """
@@ -156,7 +178,9 @@ def composed(draft: Draft, entries: Sequence[SourceEntry], pairs: Sequence[Compo
 
 
 def iconic(draft: Draft, entries: Sequence[SourceEntry]) -> None:
-    """Photographs and one iconic image per class: tasks 4, 6 and 8 (the iconic image, its text, both)."""
+    """Photographs and one iconic image per class: tasks 4, 6 and 8 (the iconic image, its text,
+    both).
+    """
     classes: dict[tuple[int, Any], list[Candidate]] = defaultdict(list)  # by task and class
     for entry in entries:
         if _kind(entry) == "iconic":
@@ -172,21 +196,29 @@ def iconic(draft: Draft, entries: Sequence[SourceEntry]) -> None:
                 for task in (4, 6, 8):
                     _offer(classes[task, name], split)
                 draft.ask(4, split, classes[4, name], image=entry.image)
-                question = wording.WHAT_IS_THIS[stable_hash(entry.record.id) % len(wording.WHAT_IS_THIS)]
+                question = wording.WHAT_IS_THIS[
+                    stable_hash(entry.record.id) % len(wording.WHAT_IS_THIS)
+                ]
                 for task in (6, 8):
                     draft.ask(task, split, classes[task, name], text=question, image=entry.image)
 
 
 def _offer(candidates: Sequence[Candidate], split: str) -> None:
-    """Put the candidates that a query of this split may have as positives into its pool, unless one is there."""
+    """Put the candidates that a query of this split may have as positives into its pool, unless one
+    is there.
+    """
     if not any(split in candidate.splits for candidate in candidates):
         for candidate in candidates:
             if candidate.splits & POSITIVE_SPLITS[split]:
                 candidate.splits.add(split)
 
 
-def _images(draft: Draft, task: int, entries: Sequence[SourceEntry]) -> dict[bytes, list[Candidate]]:
-    """Add every image as a candidate; returns them by digest, because identical images are equal positives."""
+def _images(
+    draft: Draft, task: int, entries: Sequence[SourceEntry]
+) -> dict[bytes, list[Candidate]]:
+    """Add every image as a candidate; returns them by digest, because identical images are equal
+    positives.
+    """
     images: dict[bytes, list[Candidate]] = defaultdict(list)
     for entry in entries:
         images[entry.image.digest].append(draft.candidate((task,), entry.splits, image=entry.image))
@@ -196,13 +228,21 @@ def _images(draft: Draft, task: int, entries: Sequence[SourceEntry]) -> dict[byt
 def _kind(entry: SourceEntry) -> str | None:
     attributes = entry.record.attributes
     has_class = isinstance(attributes.get("class_id"), str | int | float)
-    return attributes["kind"] if has_class and attributes.get("kind") in ("natural", "iconic") else None
+    return (
+        attributes["kind"]
+        if has_class and attributes.get("kind") in ("natural", "iconic")
+        else None
+    )
 
 
 def _attribute_pairs(entry: SourceEntry) -> tuple[tuple[str, str], ...]:
-    """The sorted (name, value) pairs for a sentence: the lists of words if there are any, else all attributes."""
+    """The sorted (name, value) pairs for a sentence: the lists of words if there are any, else all
+    attributes.
+    """
     attributes = entry.record.attributes
-    lists = {name: ", ".join(value) for name, value in attributes.items() if isinstance(value, list)}
+    lists = {
+        name: ", ".join(value) for name, value in attributes.items() if isinstance(value, list)
+    }
     return tuple(sorted((name, str(value)) for name, value in (lists or attributes).items()))
 
 

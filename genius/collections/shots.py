@@ -23,7 +23,12 @@ def parts_of_others(images: Iterable[str], others: Iterable[str]) -> dict[str, s
     for image in images:
         shots[_shot(image)].append(image)
     best = {shot: min(files, key=_rank) for shot, files in shots.items()}
-    parts = {file: best[shot] for shot, files in shots.items() for file in files if _rank(file) > _rank(best[shot])}
+    parts = {
+        file: best[shot]
+        for shot, files in shots.items()
+        for file in files
+        if _rank(file) > _rank(best[shot])
+    }
     for file in others:
         folder, stem = _shot(file)
         suffix = PurePosixPath(file).suffix.lower()

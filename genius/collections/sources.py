@@ -1,8 +1,9 @@
-"""Read a source: a folder of images, with or without a table that describes them, or the table itself, a dataset or an
-archive.
+"""Read a source: a folder of images, with or without a table that describes them, or the table
+itself, a dataset or an archive.
 
-The table is `manifest.jsonl`, or the CSV, JSONL or Parquet file of the folder that names its images, or `metadata`
-files in its folders, or Karpathy's JSON file, or one text file beside each image. README.md lists its fields.
+The table is `manifest.jsonl`, or the CSV, JSONL or Parquet file of the folder that names its
+images, or `metadata` files in its folders, or Karpathy's JSON file, or one text file beside each
+image. README.md lists its fields.
 """
 
 import os
@@ -105,7 +106,8 @@ class Record:
             self.attributes.setdefault("keywords", keywords)
 
     def take(self, version: "Record") -> bool:
-        """Take what is said of another version of the photograph, unless that contradicts; whether it did.
+        """Take what is said of another version of the photograph, unless that contradicts; whether
+        it did.
 
         A caption that a user gave comes before those that pictures say themselves.
         """
@@ -114,7 +116,9 @@ class Record:
         contradicts = any(self.attributes[name] != version.attributes[name] for name in known)
         if contradicts or self.split != version.split:
             return False
-        if version.captions and (not self.captions or bool(self.caption_from) > bool(version.caption_from)):
+        if version.captions and (
+            not self.captions or bool(self.caption_from) > bool(version.caption_from)
+        ):
             self.captions, self.caption_from = version.captions, version.caption_from
         elif not version.caption_from:
             self.captions = list(dict.fromkeys(self.captions + version.captions))
@@ -128,7 +132,9 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class ComposedPair:
-    """Composed image retrieval: the query image, changed as the text says, gives the target image."""
+    """Composed image retrieval: the query image, changed as the text says, gives the target
+    image.
+    """
 
     query_id: str
     text: str
@@ -144,7 +150,8 @@ class Source:
     table: Path | None
     records: list[Record]
     pairs: list[ComposedPair]
-    others: list[FileReport] = field(default_factory=list)  # the files that are no record's image, and missing ones
+    # the files that are no record's image, and missing ones
+    others: list[FileReport] = field(default_factory=list)
     missing: list[Record] = field(default_factory=list)  # whose images are not there
     notes: list[str] = field(default_factory=list)  # sentences about the table
     unpacked: TemporaryDirectory | None = None  # the folder, where it is deleted with this object
@@ -161,7 +168,9 @@ class Source:
 
 
 def read_source(root: Path) -> Source:
-    """Read the table, or the list of image files. Opens no image. Raises UserError with file and line."""
+    """Read the table, or the list of image files. Opens no image. Raises UserError with file and
+    line.
+    """
     _check(root)
     if batches := dataset_batches(root):
         return _unpacked(batches, root)
@@ -171,8 +180,12 @@ def read_source(root: Path) -> Source:
         return _unarchived(root.parent, [root.name], root.name)
     folder = Folder(root)
     if not folder.images and any(map(is_archive, folder.files)):
-        return _unarchived(root, folder.files, chosen if len(folder.files) > 1 else min(folder.files))
-    notes = folder.notes[:1] + [f"{len(folder.notes) - 1:,} more links to folders"] * (len(folder.notes) > 1)
+        return _unarchived(
+            root, folder.files, chosen if len(folder.files) > 1 else min(folder.files)
+        )
+    notes = folder.notes[:1] + [f"{len(folder.notes) - 1:,} more links to folders"] * (
+        len(folder.notes) > 1
+    )
     parts = parts_of(folder, [chosen]) if chosen else find_tables(folder, notes)
     table = root / parts[0].table if parts else None
     if parts:
@@ -193,9 +206,16 @@ def read_source(root: Path) -> Source:
         first = folder.missing(missing[0].image, missing[0].line, False).detail
         raise UserError(f"{table}: none of the pictures that it names is there; the first: {first}")
     if table is not None and not records:
-        raise UserError(f"{table} has no rows; expected one for each image, or no table if the images have no texts")
+        raise UserError(
+            f"{table} has no rows; expected one for each image, or no table if the images "
+            "have no texts"
+        )
     if not records:
-        found = "; ".join(dict.fromkeys(other.detail for other in others if other.outcome in (UNSUPPORTED, UNREADABLE)))
+        found = "; ".join(
+            dict.fromkeys(
+                other.detail for other in others if other.outcome in (UNSUPPORTED, UNREADABLE)
+            )
+        )
         needed = "a source needs PNG, JPEG, WebP, GIF, BMP, TIFF or AVIF files"
         raise UserError(f"{root} contains no images; {needed}" + f" ({found})" * bool(found))
     pairs = root / PAIRS
@@ -204,7 +224,9 @@ def read_source(root: Path) -> Source:
 
 
 def _check(root: Path) -> None:
-    """Raises UserError for what is neither a folder that can be read, nor a table or an archive that can be."""
+    """Raises UserError for what is neither a folder that can be read, nor a table or an archive
+    that can be.
+    """
     if root.parts[:1] == (HUB,):
         return
     try:
@@ -227,20 +249,25 @@ def _check(root: Path) -> None:
 
 
 def _unpacked(batches: Iterator[Batch], origin: Path) -> Source:
-    """The records of a dataset, in a folder for the time being; errors name the dataset and its row."""
+    """The records of a dataset, in a folder for the time being; errors name the dataset and its
+    row.
+    """
     folder = TemporaryDirectory(prefix="genius-")
     unpack(batches, Path(folder.name))
     try:
         source = read_source(Path(folder.name))
     except UserError as error:
-        raise UserError(str(error).replace(str(Path(folder.name) / MANIFEST), str(origin))) from None
+        raise UserError(
+            str(error).replace(str(Path(folder.name) / MANIFEST), str(origin))
+        ) from None
     for record in source.records:
         record.table = origin
     return replace(source, unpacked=folder)
 
 
 def _unarchived(root: Path, files: Iterable[str], chosen: str) -> Source:
-    """Read a folder, or its table or archive `chosen`, with the archives unpacked in a folder for the time being.
+    """Read a folder, or its table or archive `chosen`, with the archives unpacked in a folder for
+    the time being.
 
     files: of the folder, which are read.
     """
@@ -262,7 +289,9 @@ def _unarchived(root: Path, files: Iterable[str], chosen: str) -> Source:
         record.table = record.table and root / record.table.relative_to(inside)
     table = source.table and root / source.table.relative_to(inside)
     notes = ["archives are unpacked among temporary files while they are read", *source.notes]
-    return replace(source, table=table, others=[*source.others, *others], notes=notes, unpacked=temporary)
+    return replace(
+        source, table=table, others=[*source.others, *others], notes=notes, unpacked=temporary
+    )
 
 
 def _read_beside(folder: Folder, records: list[Record], notes: list[str]) -> set[str]:
@@ -270,10 +299,19 @@ def _read_beside(folder: Folder, records: list[Record], notes: list[str]) -> set
     annotations = read_annotations(folder, notes)
     for record in records:
         record.split = annotations.splits.get(record.image)
-        record.captions = list(dict.fromkeys(filter(None, map(_clean, annotations.captions.get(record.image, [])))))
-        record.attributes = _without_empty({OBJECTS: list(dict.fromkeys(annotations.objects.get(record.image, [])))})
-    for name in sorted(name for name in folder.files if "/" in name and name.lower().endswith(TABLES))[:1]:
-        notes.append(f"{name} is not read; name tables in folders metadata.csv, or put one into the folder itself")
+        record.captions = list(
+            dict.fromkeys(filter(None, map(_clean, annotations.captions.get(record.image, []))))
+        )
+        record.attributes = _without_empty(
+            {OBJECTS: list(dict.fromkeys(annotations.objects.get(record.image, [])))}
+        )
+    for name in sorted(
+        name for name in folder.files if "/" in name and name.lower().endswith(TABLES)
+    )[:1]:
+        notes.append(
+            f"{name} is not read; name tables in folders metadata.csv, or put one into "
+            "the folder itself"
+        )
     files = annotations.files | _read_captions(folder, records, annotations.files, notes)
     if not any(record.captions or record.attributes for record in records):
         _read_folders(records, notes)
@@ -285,15 +323,22 @@ def _read_folders(records: list[Record], notes: list[str]) -> None:
     named = categories([record.image for record in records])
     if named:
         names = sorted(set(named.values()))
-        notes.append(f"{len(names):,} folders name what is in their pictures, as in {names[0]}: attribute {CATEGORY}")
+        notes.append(
+            f"{len(names):,} folders name what is in their pictures, as in {names[0]}: "
+            f"attribute {CATEGORY}"
+        )
     for record in records:
         if name := named.get(record.image):
             record.attributes = {CATEGORY: name}
             record.split = split_of_folder(record.image)
 
 
-def _read_captions(folder: Folder, records: list[Record], others: set[str], notes: list[str]) -> set[str]:
-    """Read the text files beside images, but for the others, which are their captions; returns their names."""
+def _read_captions(
+    folder: Folder, records: list[Record], others: set[str], notes: list[str]
+) -> set[str]:
+    """Read the text files beside images, but for the others, which are their captions; returns
+    their names.
+    """
     pages: Counter[str] = Counter()
     texts, unread = set[str](), list[str]()
     for record in records:
@@ -315,10 +360,13 @@ def _read_captions(folder: Folder, records: list[Record], others: set[str], note
     return texts
 
 
-def _read_tables(folder: Folder, parts: Sequence[Part], notes: list[str]) -> tuple[list[Record], list[Record]]:
+def _read_tables(
+    folder: Folder, parts: Sequence[Part], notes: list[str]
+) -> tuple[list[Record], list[Record]]:
     """The records of the images that are there, and of those that are missing."""
     rows, there = list[Record](), set[str]()
-    said: dict[tuple[str | None, ...], list[str]] = {}  # of parts with the same columns what is noted of the last
+    # of parts with the same columns what is noted of the last
+    said: dict[tuple[str | None, ...], list[str]] = {}
     for part in parts:
         rows += _described(folder, part, there, own := list[str]())
         columns = next((note for note in own if ": image from " in note), "").partition(": ")[2]
@@ -334,19 +382,34 @@ def _described(folder: Folder, part: Part, there: set[str], notes: list[str]) ->
     table = folder.root / part.table
     inside = PurePosixPath(part.table).parent if part.inside is None else part.inside
     rows = list(table_rows(table, notes, folder.names_picture))
-    names = [str(next(iter(validate(IMAGE_CELLS, table, number, image).values()))) for number, image, _, _ in rows]
-    files = [_find(folder, table, row[0], name, inside) for row, name in zip(rows, names, strict=True)]
+    names = [
+        str(next(iter(validate(IMAGE_CELLS, table, number, image).values())))
+        for number, image, _, _ in rows
+    ]
+    files = [
+        _find(folder, table, row[0], name, inside) for row, name in zip(rows, names, strict=True)
+    ]
     if not any(files):
         files = list(map(folder.find_below, names))
-        for name, file in [(name, file) for name, file in zip(names, files, strict=True) if file][:1]:
+        for name, file in [(name, file) for name, file in zip(names, files, strict=True) if file][
+            :1
+        ]:
             notes.append(
-                f"{table.name}: its pictures are looked up by name in all folders; the first: {name} is {file}"
+                f"{table.name}: its pictures are looked up by name in all folders; the "
+                f"first: {name} is {file}"
             )
     there |= set(filter(None, files))
-    elsewhere = {name: file for name, file in zip(names, files, strict=True) if file and is_elsewhere(name)}
+    elsewhere = {
+        name: file for name, file in zip(names, files, strict=True) if file and is_elsewhere(name)
+    }
     for name in islice(elsewhere, 1):
-        notes.append(f"{table.name}: {len(elsewhere):,} paths or addresses are files here: {name} is {elsewhere[name]}")
-    split = part.split or next(filter(None, map(SPLIT_NAMES.get, map(str.lower, reversed(inside.parts)))), None)
+        notes.append(
+            f"{table.name}: {len(elsewhere):,} paths or addresses are files here: {name} "
+            f"is {elsewhere[name]}"
+        )
+    split = part.split or next(
+        filter(None, map(SPLIT_NAMES.get, map(str.lower, reversed(inside.parts)))), None
+    )
     return [
         _record(table, number, file or name or f"(line {number})", texts, row, split)
         for (number, _, texts, row), name, file in zip(rows, names, files, strict=True)
@@ -354,11 +417,11 @@ def _described(folder: Folder, part: Part, there: set[str], notes: list[str]) ->
 
 
 def _merged(rows: Iterable[Record], there: set[str], notes: list[str]) -> list[Record]:
-    """One record per image, in the order of the tables; further rows for an image add captions, and other words to
-    its attributes, as lists of boxes have a row for each.
+    """One record per image, in the order of the tables; further rows for an image add captions, and
+    other words to its attributes, as lists of boxes have a row for each.
 
-    So do those of further tables, also without captions; what two tables say differently is noted. An image in the
-    tables of several splits is of the last one: what tests is not trained on.
+    So do those of further tables, also without captions; what two tables say differently is noted.
+    An image in the tables of several splits is of the last one: what tests is not trained on.
     """
     several: dict[str, str] = {}
     contradictions: dict[tuple[str, str], list[str]] = {}  # by the names of tables
@@ -366,7 +429,8 @@ def _merged(rows: Iterable[Record], there: set[str], notes: list[str]) -> list[R
     ids: set[tuple[Path | None, str]] = set()
     for record in rows:
         assert record.table, "each record is of a table"
-        table = None if record.image in there else record.table  # what is missing here may be another picture there
+        # what is missing here may be another picture there
+        table = None if record.image in there else record.table
         known = by_image.get((table, record.image))
         if known is None:
             if (record.table, record.id) in ids:
@@ -387,45 +451,66 @@ def _merged(rows: Iterable[Record], there: set[str], notes: list[str]) -> list[R
             if record.split is None or known.split is None:
                 known.split = known.split or record.split
             elif record.split != known.split:
-                several[record.image] = known.split = max(known.split, record.split, key=SPLITS.index)
+                several[record.image] = known.split = max(
+                    known.split, record.split, key=SPLITS.index
+                )
         else:
             repeated = f"the image {quoted(record.image)} is repeated"
             raise LineError(
-                record.table, record.line, f"{repeated}; a further row may only add a text in the same split"
+                record.table,
+                record.line,
+                f"{repeated}; a further row may only add a text in the same split",
             )
     for (one, other), cells in contradictions.items():
         notes.append(f"{one} and {other} differ in {len(cells):,} cells; the first: {cells[0]}")
     if several:
         image, split = next(iter(several.items()))
-        notes.append(f"{len(several):,} images are in tables of several splits; the first: {image} is in {split} alone")
+        notes.append(
+            f"{len(several):,} images are in tables of several splits; the first: {image} "
+            f"is in {split} alone"
+        )
     return list(by_image.values())
 
 
 def _with_words(known: Any, further: Any) -> Any:
-    """An attribute with the words of a further row; of numbers, such as edges of boxes, the first is kept."""
+    """An attribute with the words of a further row; of numbers, such as edges of boxes, the first
+    is kept.
+    """
     if known is None:
         return further
-    told, words = ([*map(str, each)] if isinstance(each, list) else [str(each)] for each in (known, further))
+    told, words = (
+        [*map(str, each)] if isinstance(each, list) else [str(each)] for each in (known, further)
+    )
     added = [word for word in words if word not in told and not NUMBER.fullmatch(word)]
     return [*told, *added] if added else known
 
 
 def _adds(record: Record, known: Record) -> bool:
-    """Whether a further row for an image may add to it: one of another table, or a text in the same split."""
+    """Whether a further row for an image may add to it: one of another table, or a text in the same
+    split.
+    """
     if record.table != known.table:
         return record.split == known.split or {record.split, known.split} <= {None, *SPLITS}
-    return bool(record.captions or record.id == known.id) and not record.qa and record.split == known.split
+    return (
+        bool(record.captions or record.id == known.id)
+        and not record.qa
+        and record.split == known.split
+    )
 
 
 def read_rows(table: Path, notes: list[str]) -> Iterator[Record]:
-    """One record for each row of a table, in its order; it need not have a picture. Raises LineError."""
+    """One record for each row of a table, in its order; it need not have a picture. Raises
+    LineError.
+    """
     for number, image, texts, row in table_rows(table, notes, None):
         name = next(iter(validate(IMAGE_CELLS, table, number, image).values()), "")
         yield _record(table, number, name.replace("\\", "/"), texts, row, None)
 
 
 def _find(folder: Folder, table: Path, number: int, name: str, inside: PurePosixPath) -> str | None:
-    """The file that a row of a table in the folder `inside` names. Raises LineError if several fit, or one outside."""
+    """The file that a row of a table in the folder `inside` names. Raises LineError if several fit,
+    or one outside.
+    """
     try:
         if not name or is_elsewhere(name):
             return folder.find_elsewhere(name)
@@ -440,7 +525,12 @@ def _find(folder: Folder, table: Path, number: int, name: str, inside: PurePosix
 
 
 def _record(
-    table: Path, number: int, image: str, texts: dict[str, Any], row: dict[str, Any], split: str | None
+    table: Path,
+    number: int,
+    image: str,
+    texts: dict[str, Any],
+    row: dict[str, Any],
+    split: str | None,
 ) -> Record:
     texts = validate(TEXT_CELLS, table, number, texts)
     fields: TableRow = validate(TABLE_ROW, table, number, row)
@@ -516,12 +606,20 @@ def _composed_pairs(file: Path, records: list[Record]) -> Iterator[ComposedPair]
     ids = {record.id for record in records}
     for number, row in json_lines(file):
         try:
-            pair = ComposedPair(str(row["query_id"]), _clean(row["txt"]), str(row["target_id"]), number)
+            pair = ComposedPair(
+                str(row["query_id"]), _clean(row["txt"]), str(row["target_id"]), number
+            )
         except (KeyError, AttributeError):
             raise LineError(file, number, "expected query_id, txt and target_id") from None
         if not pair.text:
-            raise LineError(file, number, "txt is empty; expected the change from the query image to the target image")
+            raise LineError(
+                file,
+                number,
+                "txt is empty; expected the change from the query image to the target image",
+            )
         for name in (pair.query_id, pair.target_id):
             if name not in ids:
-                raise LineError(file, number, f"the id {quoted(name)} is not in the table of this folder")
+                raise LineError(
+                    file, number, f"the id {quoted(name)} is not in the table of this folder"
+                )
         yield pair

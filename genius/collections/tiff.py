@@ -7,7 +7,8 @@ import numpy as np
 from PIL import Image
 from PIL.TiffImagePlugin import OPEN_INFO, ImageFileDirectory_v2
 
-WIDTH, HEIGHT, BITS, COMPRESSION, COLORS, CHANNELS, PLANES = 256, 257, 258, 259, 262, 277, 284  # tags
+# tags
+WIDTH, HEIGHT, BITS, COMPRESSION, COLORS, CHANNELS, PLANES = 256, 257, 258, 259, 262, 277, 284
 STARTS, SIZES, FORMAT, PROFILE = 273, 279, 339, 34675
 RGB, FRACTIONS = 2, 3
 
@@ -49,6 +50,8 @@ def read_fractions(data: bytes) -> tuple[np.ndarray, bytes] | None:
             return None
         numbers = b"".join(data[start : start + length] for start, length in rows)
         kept = np.frombuffer(numbers, f"{'<' if data[:2] == b'II' else '>'}f{bits // 8}")
-        return kept.reshape(height, width, channels)[..., :3].astype(np.float32), tags.get(PROFILE, b"")
+        return kept.reshape(height, width, channels)[..., :3].astype(np.float32), tags.get(
+            PROFILE, b""
+        )
     except Exception:  # no TIFF, or a damaged one
         return None

@@ -1,4 +1,6 @@
-"""Instructions, attribute sentences and questions for the collections that are built from folders."""
+"""Instructions, attribute sentences and questions for the collections that are built from
+folders.
+"""
 
 import re
 from collections.abc import Iterable
@@ -20,18 +22,24 @@ TEMPLATES = pd.read_csv(Path(__file__).with_name("instructions.tsv"), sep="\t")
 
 
 def instructions(rules: Iterable[str], dataset: str) -> dict[int, list[str]]:
-    """task -> at least four instructions that name the dataset, for the rules that applied to it."""
+    """task -> at least four instructions that name the dataset, for the rules that applied to
+    it.
+    """
     name = " ".join(dataset.replace("_", " ").split())
     article = "an" if name[:1].lower() in "aeiou" else "a"
     prompts: dict[int, list[str]] = {}
     for rule in rules:
         for row in TEMPLATES[TEMPLATES.rule == rule].itertuples():
-            prompts.setdefault(row.task, []).append(row.instruction.format(a=f"{article} {name}", name=name))
+            prompts.setdefault(row.task, []).append(
+                row.instruction.format(a=f"{article} {name}", name=name)
+            )
     return prompts
 
 
 def attribute_sentence(attributes: dict[str, str], variant: int) -> str:
-    """{"articleType": "Shirts", "baseColour": "Red"} -> a sentence. variant: chooses its form and the order."""
+    """{"articleType": "Shirts", "baseColour": "Red"} -> a sentence. variant: chooses its form and
+    the order.
+    """
     pairs = [(_spaced(name), _word(value)) for name, value in attributes.items()]
     turn = variant // 4 % len(pairs)
     pairs = pairs[turn:] + pairs[:turn]

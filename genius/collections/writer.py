@@ -18,12 +18,15 @@ from genius.schema import Item, LabeledQuery, Modality
 def new_collection(destination: Path | str) -> Iterator["CollectionWriter"]:
     """A writer for a directory that is created, complete, when the block succeeds.
 
-    Files are written to a temporary directory next to the destination, which is renamed at the end: after a failure or
-    a kill the destination is unchanged. Raises UserError if the destination is not empty or cannot be written.
+    Files are written to a temporary directory next to the destination, which is renamed at the end:
+    after a failure or a kill the destination is unchanged. Raises UserError if the destination is
+    not empty or cannot be written.
     """
     destination = Path(os.path.abspath(destination))  # "." has no name to write next to
     if destination.exists() and (not destination.is_dir() or any(destination.iterdir())):
-        raise UserError(f"{destination} exists and is not empty; give a new directory or remove it first")
+        raise UserError(
+            f"{destination} exists and is not empty; give a new directory or remove it first"
+        )
     try:
         with written_aside(destination, folder=True) as aside:
             with CollectionWriter(aside) as writer:
@@ -38,22 +41,28 @@ def new_collection(destination: Path | str) -> Iterator["CollectionWriter"]:
 
 @contextmanager
 def further_queries(root: Path) -> Iterator["CollectionWriter"]:
-    """A writer whose queries are added to a collection when the block succeeds; its other files do not change.
+    """A writer whose queries are added to a collection when the block succeeds; its other files do
+    not change.
 
-    Each file is written to a temporary directory and renamed; after a kill between two files it can be repeated. Raises
-    UserError if the collection has a file of the same name with different content.
+    Each file is written to a temporary directory and renamed; after a kill between two files it can
+    be repeated. Raises UserError if the collection has a file of the same name with different
+    content.
     """
     with written_aside(root / "query", folder=True) as aside:
         with CollectionWriter(aside) as writer:
             yield writer
         files = [
             file.relative_to(aside)
-            for pattern in ("qrels/*/*", "query/*/*")  # qrels first: no query file without its judgments
+            # qrels first: no query file without its judgments
+            for pattern in ("qrels/*/*", "query/*/*")
             for file in sorted(aside.glob(pattern))
         ]
         for file in files:
             if (root / file).exists() and (root / file).read_bytes() != (aside / file).read_bytes():
-                raise UserError(f"{root / file} exists and contains other queries; remove it or build a new collection")
+                raise UserError(
+                    f"{root / file} exists and contains other queries; remove it or build "
+                    "a new collection"
+                )
         for file in files:
             fsync(aside / file)
             (root / file).parent.mkdir(parents=True, exist_ok=True)
@@ -61,7 +70,9 @@ def further_queries(root: Path) -> Iterator["CollectionWriter"]:
 
 
 class CollectionWriter:
-    """Appends candidates, queries and instructions to the files of one directory; keeps no records in memory."""
+    """Appends candidates, queries and instructions to the files of one directory; keeps no records
+    in memory.
+    """
 
     def __init__(self, root: Path):
         self.root = root
@@ -90,12 +101,16 @@ class CollectionWriter:
         (self.root / relative).unlink()
 
     def files(self, rows: Iterable[tuple[str, ...]]) -> None:
-        """Add lines to the table of the sources' files: dataset, file, what became of it, and a detail."""
+        """Add lines to the table of the sources' files: dataset, file, what became of it, and a
+        detail.
+        """
         for row in rows:
             cells = (json.dumps(cell, ensure_ascii=True)[1:-1].replace('\\"', '"') for cell in row)
             self._file(layout.FILES).write("\t".join(cells) + "\n")
 
-    def candidate(self, item: Item, dataset: str, tasks: Iterable[int | None], splits: Iterable[str]) -> None:
+    def candidate(
+        self, item: Item, dataset: str, tasks: Iterable[int | None], splits: Iterable[str]
+    ) -> None:
         """Add an item to the local pools of these tasks and to the global pools of these splits.
 
         A task of None means the pool of a dataset without queries.
@@ -135,7 +150,9 @@ class CollectionWriter:
         prompts: Sequence[str],
         held_out: bool = False,
     ) -> None:
-        """Add instructions for a dataset and a pair of modalities. held_out: for evaluation only."""
+        """Add instructions for a dataset and a pair of modalities. held_out: for evaluation
+        only.
+        """
         assert not any("\t" in text or "\n" in text for text in prompts)
         self._file(layout.HELD_OUT_INSTRUCTIONS if held_out else layout.INSTRUCTIONS).write(
             "\t".join((query.mbeir, candidate.mbeir, dataset, str(dataset_id), *prompts)) + "\n"
@@ -145,7 +162,9 @@ class CollectionWriter:
         if relative not in self._files:
             file = self.root / relative
             file.parent.mkdir(parents=True, exist_ok=True)
-            self._files[relative] = self._open.enter_context(file.open("x", encoding="utf-8", newline="\n"))
+            self._files[relative] = self._open.enter_context(
+                file.open("x", encoding="utf-8", newline="\n")
+            )
         return self._files[relative]
 
 

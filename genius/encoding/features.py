@@ -1,12 +1,14 @@
 """Encoder features of many inputs, in memory-mapped files that are filled shard by shard.
 
-A folder holds image.npy (n, d), text.npy (n, p, d), embedding.npy (n, d), masks.npy (n, 2) and, once the
-fusion is trained, fused.npy (n, p, d); all vectors are fp16. p is the number of instruction phrasings with which
-each query is encoded, 1 for candidates. Where the encoder reads instructions apart, queries have instruction.npy
-(n, p, d), and text.npy is (n, 1, d). The file shards/NUMBER marks a complete shard: a run that was killed
-encodes only the missing ones, and processes on several hosts may fill different shards. A folder may hold some of the
-arrays alone: what a locked image tower makes of images has no texts. progress.json says what was done: {"facts":
-source, "things": n, "phrasings": p, "shard": inputs of a shard, "done": …, "fusion": digest, "arrays": […]}.
+A folder holds image.npy (n, d), text.npy (n, p, d), embedding.npy (n, d), masks.npy (n, 2) and,
+once the fusion is trained, fused.npy (n, p, d); all vectors are fp16. p is the number of
+instruction phrasings with which each query is encoded, 1 for candidates. Where the encoder reads
+instructions apart, queries have instruction.npy (n, p, d), and text.npy is (n, 1, d). The file
+shards/NUMBER marks a complete shard: a run that was killed encodes only the missing ones, and
+processes on several hosts may fill different shards. A folder may hold some of the arrays alone:
+what a locked image tower makes of images has no texts. progress.json says what was done: {"facts":
+source, "things": n, "phrasings": p, "shard": inputs of a shard, "done": …, "fusion": digest,
+"arrays": […]}.
 
 Shapes: n inputs, p phrasings, d embedding dim, b batch, i images, s image side.
 """
@@ -38,7 +40,8 @@ SHARD = 4096  # inputs; their vectors stay in memory until the shard is written
 ARRAYS = ("image", "text", "embedding", "masks")
 WITH_INSTRUCTIONS = (*ARRAYS, "instruction")
 MAX_IMAGES = 100_000  # whose features are kept; with d = 768, 300 MB
-Lookup = Callable[[Sequence[str]], dict[str, Tensor]]  # paths or texts -> the features (d,) of those that it has
+# paths or texts -> the features (d,) of those that it has
+Lookup = Callable[[Sequence[str]], dict[str, Tensor]]
 
 
 class EncoderInput(NamedTuple):
@@ -55,8 +58,15 @@ class EncoderFeatureCache:
     One photograph is often a candidate and the query of several rows.
     """
 
-    def __init__(self, images: Lookup = lambda paths: {}, texts: Lookup = lambda texts: {}, keep: int = MAX_IMAGES):
-        """images: by relative path; texts: by normalized text. keep: images that were encoded and are kept."""
+    def __init__(
+        self,
+        images: Lookup = lambda paths: {},
+        texts: Lookup = lambda texts: {},
+        keep: int = MAX_IMAGES,
+    ):
+        """images: by relative path; texts: by normalized text. keep: images that were encoded and
+        are kept.
+        """
         self._lookup, self.texts, self._keep = images, texts, keep
         self._cached: dict[str, Tensor] = {}
         self.instructions: dict[str, Tensor] = {}  # a few hundred, which thousands of queries share
@@ -67,14 +77,18 @@ class EncoderFeatureCache:
         return cached | self._lookup([path for path in paths if path not in cached])
 
     def add_images(self, features: Mapping[str, Tensor]) -> None:
-        """Keep the features (d,) of images, by path; when there are too many, earlier ones are dropped."""
+        """Keep the features (d,) of images, by path; when there are too many, earlier ones are
+        dropped.
+        """
         if len(self._cached) + len(features) > self._keep:
             self._cached.clear()
         if len(features) <= self._keep:
             self._cached.update(features)
 
     def with_image_lookup(self, lookup: Lookup) -> "EncoderFeatureCache":
-        """The same lookups, and this one for images that they do not have; nothing is cached yet."""
+        """The same lookups, and this one for images that they do not have; nothing is cached
+        yet.
+        """
 
         def both(paths: Sequence[str]) -> dict[str, Tensor]:
             features = self._lookup(paths)
@@ -105,7 +119,8 @@ class FeatureFiles:
     def __init__(self, folder: Path):
         self.folder, self.progress = folder, read_progress(folder)
         self.arrays = {
-            name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in self.progress.get("arrays", ARRAYS)
+            name: np.load(folder / f"{name}.npy", mmap_mode="r")
+            for name in self.progress.get("arrays", ARRAYS)
         }
         vars(self).update(self.arrays)  # not all, of towers alone
 
@@ -115,12 +130,20 @@ class FeatureFiles:
 
     @classmethod
     def create(
-        cls, folder: Path, n: int, phrasings: int, dim: int, source: str, arrays: Sequence[str] = ARRAYS, shard: int = 0
+        cls,
+        folder: Path,
+        n: int,
+        phrasings: int,
+        dim: int,
+        source: str,
+        arrays: Sequence[str] = ARRAYS,
+        shard: int = 0,
     ) -> Self:
         """Open a folder to fill it; start again unless it has the same source and phrasings.
 
-        source: a checksum of the encoder and its inputs. arrays: those that are kept. shard: inputs of a new folder's
-        shards; 0: SHARD. Raises UserError, and leaves no folder, if the disk has not enough space.
+        source: a checksum of the encoder and its inputs. arrays: those that are kept. shard: inputs
+        of a new folder's shards; 0: SHARD. Raises UserError, and leaves no folder, if the disk has
+        not enough space.
         """
         progress = read_progress(folder)
         if progress.get("facts") == source and progress.get("phrasings") == phrasings:
@@ -130,7 +153,13 @@ class FeatureFiles:
             (folder / name).unlink(missing_ok=True)
         shutil.rmtree(folder / "shards", ignore_errors=True)
         worded = n, phrasings, dim
-        shapes = {"image": (n, dim), "text": worded, "embedding": (n, dim), "masks": (n, 2), "instruction": worded}
+        shapes = {
+            "image": (n, dim),
+            "text": worded,
+            "embedding": (n, dim),
+            "masks": (n, 2),
+            "instruction": worded,
+        }
         if "instruction" in arrays:
             shapes["text"] = n, 1, dim
         try:
@@ -141,7 +170,13 @@ class FeatureFiles:
         except UserError:
             shutil.rmtree(folder)
             raise
-        progress = {"facts": source, "things": n, "phrasings": phrasings, "shard": shard or SHARD, "done": 0}
+        progress = {
+            "facts": source,
+            "things": n,
+            "phrasings": phrasings,
+            "shard": shard or SHARD,
+            "done": 0,
+        }
         write_json(folder / "progress.json", progress | {"fusion": None, "arrays": list(arrays)})
         return cls(folder)
 
@@ -151,7 +186,8 @@ class FeatureFiles:
         progress = read_progress(folder)
         if progress.get("facts") != source or progress["done"] != progress["things"]:
             raise UserError(
-                f"{folder} does not hold the features of this encoder and collection; if it is the right collection, "
+                f"{folder} does not hold the features of this encoder and collection; if "
+                "it is the right collection, "
                 "make them with: python -m training.features COLLECTION RUN"
             )
         return cls(folder)
@@ -184,7 +220,9 @@ class FeatureFiles:
         return self.text if self.instruction is None else self.instruction
 
     def fused(self, fusion_digest: str) -> np.ndarray:
-        """(n, p, d) fused features. Raises UserError unless they were computed by the fusion with this digest."""
+        """(n, p, d) fused features. Raises UserError unless they were computed by the fusion with
+        this digest.
+        """
         if self.progress["fusion"] != fusion_digest:
             raise UserError(
                 f"{self.folder} does not hold the fused features of this run; make them with: "
@@ -193,10 +231,13 @@ class FeatureFiles:
         return np.load(self.folder / "fused.npy", mmap_mode="r")
 
     def features(self, rows: np.ndarray | slice, phrasing: np.ndarray | int = 0) -> Features:
-        """The features (b, d) of some inputs, in fp32. phrasing: of all of them, or of each (b,)."""
+        """The features (b, d) of some inputs, in fp32. phrasing: of all of them, or of each
+        (b,).
+        """
         masks = torch.from_numpy(np.array(self.masks[rows]))
         image, worded = (
-            torch.from_numpy(values.astype(np.float32)) for values in (self.image[rows], self._worded[rows, phrasing])
+            torch.from_numpy(values.astype(np.float32))
+            for values in (self.image[rows], self._worded[rows, phrasing])
         )
         if self.instruction is None:
             return Features(image, worded, masks[:, 0], masks[:, 1])
@@ -217,10 +258,10 @@ class FeatureFiles:
     ) -> None:
         """Encode the incomplete shards, or those of them that are in `shards`.
 
-        inputs: all n of them. open_path: opens the image at a relative path, or returns None to skip it. label: of the
-        progress bar. workers: processes that open images, for which open_path must be picklable; 0: threads. cache:
-        features that need not be computed again. written: called with the number of each shard once it is on the disk.
-        GPUs multiply in TF32.
+        inputs: all n of them. open_path: opens the image at a relative path, or returns None to
+        skip it. label: of the progress bar. workers: processes that open images, for which
+        open_path must be picklable; 0: threads. cache: features that need not be computed again.
+        written: called with the number of each shard once it is on the disk. GPUs multiply in TF32.
 
         Raises UserError if there are fewer than n inputs.
         """
@@ -234,7 +275,10 @@ class FeatureFiles:
             for batch, pixels, opened in load_images(batches, attrgetter("paths"), load, workers):
                 if batch.rows.start == 0:
                     size = self.size(batch.shard)
-                    vectors = {name: np.empty((size, *a.shape[1:]), a.dtype) for name, a in self.arrays.items()}
+                    vectors = {
+                        name: np.empty((size, *a.shape[1:]), a.dtype)
+                        for name, a in self.arrays.items()
+                    }
                 images = batch.cached | encode_images(encoder, batch.paths, pixels, opened)
                 cache.add_images(images)
                 encoded = encode_batch(encoder, batch.inputs, images, cache)
@@ -263,7 +307,8 @@ class FeatureFiles:
                 batch = list(islice(stream, expected))
                 if len(batch) < expected:
                     raise UserError(
-                        f"{label}: only {shard * self.shard_size + start + len(batch)} of {len(self)} were found; "
+                        f"{label}: only {shard * self.shard_size + start + len(batch)} of "
+                        f"{len(self)} were found; "
                         "the collection changed, start again"
                     )
                 if shard in shards:
@@ -273,7 +318,9 @@ class FeatureFiles:
                     yield ShardBatch(shard, slice(start, start + expected), batch, features, rest)
 
     def _write(self, shard: int, vectors: Mapping[str, np.ndarray]) -> None:
-        """Write a shard, not through the mapping: hosts that share a page of it would undo each other's work."""
+        """Write a shard, not through the mapping: hosts that share a page of it would undo each
+        other's work.
+        """
         for name, array in self.arrays.items():
             file = self.folder / f"{name}.npy"
             with file.open("r+b") as stream:
@@ -293,14 +340,19 @@ class FeatureFiles:
 
     @torch.inference_mode()
     def fuse(self, fusion: Fusion, digest: str, batch_size: int = 4096) -> None:
-        """Compute fused.npy, which replaces the old file at the end, and record the fusion's digest."""
+        """Compute fused.npy, which replaces the old file at the end, and record the fusion's
+        digest.
+        """
         device = next(fusion.parameters()).device
         partial = self.folder / "fused.partial"
 
         def blocks() -> Iterator[np.ndarray]:
             for start in range(0, len(self), batch_size):
                 rows = slice(start, start + batch_size)
-                fused = [fusion(self.features(rows, phrasing).to(device)) for phrasing in range(self.phrasings)]
+                fused = [
+                    fusion(self.features(rows, phrasing).to(device))
+                    for phrasing in range(self.phrasings)
+                ]
                 yield torch.stack(fused, dim=1).half().cpu().numpy()
 
         write_array(partial, self._worded.shape, self._worded.dtype, blocks())
@@ -311,10 +363,13 @@ class FeatureFiles:
 
 
 @torch.inference_mode()
-def encode_images(encoder: Encoder, paths: Sequence[str], pixels: Tensor, opened: Tensor) -> dict[str, Tensor]:
+def encode_images(
+    encoder: Encoder, paths: Sequence[str], pixels: Tensor, opened: Tensor
+) -> dict[str, Tensor]:
     """The features (d,) of the images that could be opened, by path.
 
-    pixels (i, 3, s, s): the images that could be opened. opened: bool, for each path whether its image is among them.
+    pixels (i, 3, s, s): the images that could be opened. opened: bool, for each path whether its
+    image is among them.
     """
     if not len(pixels):
         return {}
@@ -325,19 +380,27 @@ def encode_images(encoder: Encoder, paths: Sequence[str], pixels: Tensor, opened
 
 @torch.inference_mode()
 def encode_batch(
-    encoder: Encoder, inputs: Sequence[EncoderInput], images: dict[str, Tensor], cache: EncoderFeatureCache
+    encoder: Encoder,
+    inputs: Sequence[EncoderInput],
+    images: dict[str, Tensor],
+    cache: EncoderFeatureCache,
 ) -> dict[str, Tensor]:
-    """Encode b inputs: image (b, d), text (b, p, d), embedding (b, d), of the first phrasing, and masks (b, 2); and
-    instruction (b, p, d), if they have any, when text is (b, 1, d).
+    """Encode b inputs: image (b, d), text (b, p, d), embedding (b, d), of the first phrasing, and
+    masks (b, 2); and instruction (b, p, d), if they have any, when text is (b, 1, d).
 
     images: the features (d,) of their images, by path; an image that is missing was skipped.
     """
     vectors = torch.zeros(len(inputs), encoder.dim)
     image_mask = torch.tensor([each.image in images for each in inputs], dtype=torch.bool)
     if image_mask.any():
-        vectors[image_mask] = torch.stack([images[each.image] for each in inputs if each.image in images])
+        vectors[image_mask] = torch.stack(
+            [images[each.image] for each in inputs if each.image in images]
+        )
     normal = [[normalize_text(text) for text in each.texts] for each in inputs]
-    texts, text_mask = encode_texts(encoder, normal, cache.texts), torch.tensor([bool(own[0]) for own in normal])
+    texts, text_mask = (
+        encode_texts(encoder, normal, cache.texts),
+        torch.tensor([bool(own[0]) for own in normal]),
+    )
     encoded = {
         "image": vectors,
         "text": texts,
@@ -348,24 +411,30 @@ def encode_batch(
     if not any(instructions):
         return encoded
     known = cache.instructions
-    apart = encode_texts(encoder, instructions, lambda texts: {text: known[text] for text in texts if text in known})
+    apart = encode_texts(
+        encoder, instructions, lambda texts: {text: known[text] for text in texts if text in known}
+    )
     known |= zip(chain(*instructions), apart.flatten(0, 1), strict=True)
     return encoded | {"instruction": apart}
 
 
 def encode_texts(encoder: Encoder, texts: Sequence[Sequence[str]], lookup: Lookup) -> Tensor:
-    """Features (b, p, d) of b times p normalized texts, zero where empty; each distinct text is encoded once.
+    """Features (b, p, d) of b times p normalized texts, zero where empty; each distinct text is
+    encoded once.
 
     lookup: of features that are known.
     """
     distinct = list(dict.fromkeys(wording for wordings in texts for wording in wordings if wording))
     features = lookup(distinct)
-    rest = sorted((wording for wording in distinct if wording not in features), key=len)  # little padding
+    # little padding
+    rest = sorted((wording for wording in distinct if wording not in features), key=len)
     for start in range(0, len(rest), len(texts)):
         some = rest[start : start + len(texts)]
         features |= zip(some, encoder.encode([None] * len(some), some).text.cpu(), strict=True)
     features[""] = torch.zeros(encoder.dim)
-    return torch.stack([torch.stack([features[wording] for wording in wordings]) for wordings in texts])
+    return torch.stack(
+        [torch.stack([features[wording] for wording in wordings]) for wordings in texts]
+    )
 
 
 def batched(values: Iterable, size: int) -> Iterator[list]:

@@ -24,7 +24,9 @@ PREFETCH = 2  # chunks that each worker has ready or is working on
 
 
 def enough_pixels(preprocess: dict[str, Any]) -> int:
-    """The longer side at which an image may be opened for this preprocessing: a large JPEG is then decoded in part."""
+    """The longer side at which an image may be opened for this preprocessing: a large JPEG is then
+    decoded in part.
+    """
     size = preprocess["size"]
     return 4 * (size if isinstance(size, int) else max(size))
 
@@ -33,8 +35,13 @@ class ImagePreprocessor:
     """Opens an image and applies the encoder's preprocessing. Can be pickled if `open_path` can."""
 
     def __init__(self, open_path: Callable[[str], Image.Image | None], preprocess: dict[str, Any]):
-        """open_path: returns None for an image to be skipped. preprocess: of the encoder's config."""
-        self._open, self._transform = open_path, image_transform_v2(PreprocessCfg(**preprocess), is_train=False)
+        """open_path: returns None for an image to be skipped. preprocess: of the encoder's
+        config.
+        """
+        self._open, self._transform = (
+            open_path,
+            image_transform_v2(PreprocessCfg(**preprocess), is_train=False),
+        )
 
     def __call__(self, path: str) -> Tensor | None:
         """Pixels (3, s, s), or None for a skipped image."""
@@ -45,11 +52,12 @@ class ImagePreprocessor:
 def load_images(
     parts: Iterable[Part], paths: Callable[[Part], list[str]], load: LoadImage, workers: int = 0
 ) -> Iterator[tuple[Part, Tensor, Tensor]]:
-    """Yield each part, in order, with its images as `stack_images` returns them. While the caller works on one part,
-    the next one is loaded.
+    """Yield each part, in order, with its images as `stack_images` returns them. While the caller
+    works on one part, the next one is loaded.
 
-    paths: the image paths of a part. load: returns (3, s, s), or None for a skipped image; UserErrors are passed on.
-    workers: worker processes, for which `load` must be picklable; 0: threads.
+    paths: the image paths of a part. load: returns (3, s, s), or None for a skipped image;
+    UserErrors are passed on. workers: worker processes, for which `load` must be picklable; 0:
+    threads.
     """
     if workers:
         yield from _load_with_processes(parts, paths, load, workers)
@@ -69,14 +77,18 @@ def load_images(
 
 
 def compute_on_one_core() -> None:
-    """Torch computes on one core in this thread. Else it would keep threads of OpenMP's for this thread alone, and all
-    that the model computes meanwhile would be slower (search/batching.py)."""
-    torch.get_num_threads()  # a thread asks when it first computes; from then on it keeps what it has
+    """Torch computes on one core in this thread. Else it would keep threads of OpenMP's for this
+    thread alone, and all that the model computes meanwhile would be slower (search/batching.py).
+    """
+    # a thread asks when it first computes; from then on it keeps what it has
+    torch.get_num_threads()
     threadpool_limits(1, "openmp")
 
 
 def stack_images(images: Iterable[Tensor | None]) -> tuple[Tensor, Tensor]:
-    """Images (3, s, s) or None -> (i, 3, s, s) without the Nones, or an empty tensor, and a mask: which are kept."""
+    """Images (3, s, s) or None -> (i, 3, s, s) without the Nones, or an empty tensor, and a mask:
+    which are kept.
+    """
     images = list(images)
     kept = [image for image in images if image is not None]
     return (
@@ -88,12 +100,14 @@ def stack_images(images: Iterable[Tensor | None]) -> tuple[Tensor, Tensor]:
 def _load_with_processes(
     parts: Iterable[Part], paths: Callable[[Part], list[str]], load: LoadImage, workers: int
 ) -> Iterator[tuple[Part, Tensor, Tensor]]:
-    pending: deque[tuple[Part, int]] = deque()  # parts that are being loaded, and the number of their chunks
+    # parts that are being loaded, and the number of their chunks
+    pending: deque[tuple[Part, int]] = deque()
 
     def chunks() -> Iterator[list[str]]:
         for part in parts:
             part_paths = paths(part)
-            starts = range(0, max(len(part_paths), 1), CHUNK)  # a part without images has one empty chunk
+            # a part without images has one empty chunk
+            starts = range(0, max(len(part_paths), 1), CHUNK)
             pending.append((part, len(starts)))
             yield from (part_paths[start : start + CHUNK] for start in starts)
 

@@ -33,7 +33,9 @@ def quantize_all(fused: Rows, modalities: np.ndarray, quantizer: ResidualQuantiz
 
 @torch.inference_mode()
 def squared_distances(fused: Rows, codes: np.ndarray, quantizer: ResidualQuantizer) -> np.ndarray:
-    """(n, 2) float32: ‖z − ẑ‖² and ‖ẑ‖² of fused features z (n, d) and their quantized vectors ẑ, from codes (n, M)."""
+    """(n, 2) float32: ‖z − ẑ‖² and ‖ẑ‖² of fused features z (n, d) and their quantized vectors ẑ,
+    from codes (n, M).
+    """
     device, distances = quantizer.codebooks[0].device, np.empty((len(fused), 2), dtype=np.float32)
     for start in range(0, len(fused), QUANTIZE_BLOCK):
         rows = slice(start, start + QUANTIZE_BLOCK)

@@ -4,4 +4,5 @@ from pathlib import Path
 
 from genius.reports import read_notes
 
-NOTES = read_notes(Path(__file__).with_name("report_notes.toml"))  # what reports say about their figures
+# what reports say about their figures
+NOTES = read_notes(Path(__file__).with_name("report_notes.toml"))

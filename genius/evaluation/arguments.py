@@ -32,7 +32,9 @@ def evaluation_parser(module: str, doc: str) -> argparse.ArgumentParser:
     """As `command_parser`, with the run, and which queries of which collection it is asked."""
     parser = command_parser(module, doc)
     parser.add_argument("run", type=Path, help="a directory made by python -m training")
-    parser.add_argument("--collection", type=Path, help="default: the collection that the run was trained on")
+    parser.add_argument(
+        "--collection", type=Path, help="default: the collection that the run was trained on"
+    )
     add_device(parser)
     parser.add_argument("--split", choices=SPLITS[1:], default="test", help="default: %(default)s")
     add_number(parser, "--limit", metavar="N", help="a sample of N queries per row")
@@ -41,7 +43,9 @@ def evaluation_parser(module: str, doc: str) -> argparse.ArgumentParser:
 
 
 def opened(given: argparse.Namespace) -> tuple[Engine, Collection]:
-    """What the arguments of `evaluation_parser` name. The process keeps its memory and its cores for the engine."""
+    """What the arguments of `evaluation_parser` name. The process keeps its memory and its cores
+    for the engine.
+    """
     keep_freed_memory()
     leave_cores_to_engines()
     return Engine.load(given.run, given.device), collection_of(given.run, given.collection)
@@ -54,7 +58,10 @@ def collection_of(run: Path, named: Path | None) -> Collection:
     """
     folder = named or Run(run).manifest.get("collection")
     if folder is None or (named is None and not Path(folder).is_dir()):
-        raise UserError(f"the collection that {run} was trained on is unknown or gone; name it: --collection DIR")
+        raise UserError(
+            f"the collection that {run} was trained on is unknown or gone; name it: "
+            "--collection DIR"
+        )
     return Collection(Path(folder))
 
 
@@ -62,7 +69,9 @@ def add_device(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
 
 
-def add_number(parser: argparse.ArgumentParser, option: str, least: int = 1, **options: Any) -> None:
+def add_number(
+    parser: argparse.ArgumentParser, option: str, least: int = 1, **options: Any
+) -> None:
     """Add an option that is an integer of at least `least`."""
     parser.add_argument(option, type=partial(parse_integer, option, least), **options)
 
@@ -72,13 +81,23 @@ def add_beams(parser: argparse.ArgumentParser) -> None:
 
 
 def add_seed(parser: argparse.ArgumentParser, purpose: str) -> None:
-    """Add --seed, which refuses a negative number: numpy's generators take none. purpose: what is drawn with it."""
+    """Add --seed, which refuses a negative number: numpy's generators take none. purpose: what is
+    drawn with it.
+    """
     add_number(parser, "--seed", 0, default=0, help=f"seed of {purpose} (default: %(default)s)")
 
 
 def options_of(kind: type[Options], given: argparse.Namespace) -> Options:
-    """A dataclass of options from the arguments that are named as its fields; the others keep their defaults."""
-    return kind(**{field.name: getattr(given, field.name) for field in fields(kind) if hasattr(given, field.name)})
+    """A dataclass of options from the arguments that are named as its fields; the others keep their
+    defaults.
+    """
+    return kind(
+        **{
+            field.name: getattr(given, field.name)
+            for field in fields(kind)
+            if hasattr(given, field.name)
+        }
+    )
 
 
 def parse_integers(text: str, option: str, low: int, high: int | None = None) -> tuple[int, ...]:

@@ -1,9 +1,11 @@
 """Evaluate a run on the labeled queries of a collection: every row, pool and system.
 
-    options = EvaluationOptions(rows=("0:mscoco", "3:mscoco"), systems=("beam", "beam + re-rank"), details=False)
+    options = EvaluationOptions(rows=("0:mscoco", "3:mscoco"), systems=("beam", "beam + re-rank"),
+    details=False)
     evaluation = evaluate(Engine.load(Path("my-run")), Collection(Path("my-collection")), options)
     evaluation.pool("local").row(0, "mscoco").figure("beam", "hit@10")
-    report_of(evaluation, run, collection, command, version).save(Path("my-run/reports/retrieval.json"))
+    report_of(evaluation, run, collection, command,
+    version).save(Path("my-run/reports/retrieval.json"))
 
 Queries are encoded once; a pool is built once and searched for all rows that share it.
 
@@ -22,7 +24,14 @@ from tqdm import tqdm
 from genius.collections.mbeir import Collection
 from genius.evaluation.figures import PoolFigures, RowFigures, pool_figures, row_figures
 from genius.evaluation.pools import PoolKind, Pools, read_pools
-from genius.evaluation.queries import BATCH, EncodedSplit, QuerySet, encode, read_queries, training_targets
+from genius.evaluation.queries import (
+    BATCH,
+    EncodedSplit,
+    QuerySet,
+    encode,
+    read_queries,
+    training_targets,
+)
 from genius.evaluation.systems import SearchedPool
 from genius.index.store import Index
 from genius.metrics.code_health import table_health
@@ -44,7 +53,8 @@ class EvaluationOptions:
     seed: int = 0  # of instructions, samples and intervals
     systems: tuple[str, ...] = ()  # see SearchedPool; empty: all
     details: bool = True  # also code health and factors
-    every_phrasing: bool = False  # also the mean over all phrasings: encodes and searches once per phrasing
+    # also the mean over all phrasings: encodes and searches once per phrasing
+    every_phrasing: bool = False
     answerable: bool = False  # only queries with a positive in the index
     rows: tuple[str, ...] = ()  # only these benchmark rows, see select_rows; empty: all
     items: str = ""  # only pools of these items, "all" or the split; empty: both
@@ -59,7 +69,8 @@ class Evaluation:
     code_sizes: tuple[int, ...]
     dim: int  # of an embedding
     searched: list[PoolFigures]  # each kind of pool with each beam size
-    health: dict[str, Any] = field(default_factory=dict)  # of the codes, see `table_health`; empty: not measured
+    # of the codes, see `table_health`; empty: not measured
+    health: dict[str, Any] = field(default_factory=dict)
     factors: list[dict[str, Any]] = field(default_factory=list)  # see `factor_table`
 
     @property
@@ -72,17 +83,22 @@ class Evaluation:
         return [pool for pool in self.searched if pool.kind == kind]
 
     def pool(self, scope: str = "global", items: str = "", beams: int | None = None) -> PoolFigures:
-        """items: "": those of the first pool of this scope. beams: None: the widest. Raises KeyError if none fits."""
+        """items: "": those of the first pool of this scope. beams: None: the widest. Raises
+        KeyError if none fits.
+        """
         for pool in self.searched:
             wanted = scope, items or pool.kind.items, beams or self.options.beams[-1]
             if (*pool.kind, pool.beams) == wanted:
                 return pool
-        raise KeyError(f"no {scope} pool of {items or 'any'} items was searched with {beams or 'any number of'} beams")
+        raise KeyError(
+            f"no {scope} pool of {items or 'any'} items was searched with "
+            f"{beams or 'any number of'} beams"
+        )
 
 
 def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions) -> Evaluation:
-    """Raises UserError if the collection lacks queries, instructions or items, or is not that of the index; nothing has
-    been encoded then.
+    """Raises UserError if the collection lacks queries, instructions or items, or is not that of
+    the index; nothing has been encoded then.
     """
     engine.encoder.check()
     sets = read_queries(
@@ -94,25 +110,38 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
         answerable=options.answerable,
         rows=options.rows,
     )
-    pools = read_pools(collection, engine.index, [queries.row for queries in sets], options.split, options.items)
-    searched = search_pools(engine, collection, EncodedSplit.encode(engine, collection, sets), pools, options)
+    pools = read_pools(
+        collection, engine.index, [queries.row for queries in sets], options.split, options.items
+    )
+    searched = search_pools(
+        engine, collection, EncodedSplit.encode(engine, collection, sets), pools, options
+    )
     health: dict[str, Any] = {}
     factors: list[dict[str, Any]] = []
     if options.details:
-        narrowest = [rows for (kind, _), rows in pools.items() if kind.scope == "global"][-1]  # the split's candidates
+        # the split's candidates
+        narrowest = [rows for (kind, _), rows in pools.items() if kind.scope == "global"][-1]
         health, factors = measure_codes(engine.index, narrowest, options.seed)
     index, settings = engine.index, describe(engine, options, sets)
-    return Evaluation(options, settings, tuple(index.code_sizes), index.config.dim, searched, health, factors)
+    return Evaluation(
+        options, settings, tuple(index.code_sizes), index.config.dim, searched, health, factors
+    )
 
 
 def search_pools(
-    engine: Engine, collection: Collection, encoded: EncodedSplit, pools: Pools, options: EvaluationOptions
+    engine: Engine,
+    collection: Collection,
+    encoded: EncodedSplit,
+    pools: Pools,
+    options: EvaluationOptions,
 ) -> list[PoolFigures]:
     """Search every pool for every row, each distinct pool once."""
     index, headline = engine.index, next(kind for kind, _ in pools)
     targets = training_targets(collection, index)
     distinct = {rows.tobytes(): rows for rows in pools.values()}
-    uses: dict[bytes, dict[int, list[PoolKind]]] = {content: defaultdict(list) for content in distinct}
+    uses: dict[bytes, dict[int, list[PoolKind]]] = {
+        content: defaultdict(list) for content in distinct
+    }
     for (kind, number), rows in pools.items():
         uses[rows.tobytes()][number].append(kind)
     measured: dict[tuple[PoolKind, int], dict[int, RowFigures]] = defaultdict(dict)
@@ -126,7 +155,9 @@ def search_pools(
                 rng = np.random.default_rng((options.seed, number))
                 figures = row_figures(found, queries, rows, targets, rng)
                 if options.every_phrasing and headline in kinds and beams == options.beams[-1]:
-                    figures = replace(figures, **measure_phrasings(searched, collection, queries, beams))
+                    figures = replace(
+                        figures, **measure_phrasings(searched, collection, queries, beams)
+                    )
                 for kind in kinds:
                     measured[kind, beams][number] = figures
     return [
@@ -136,8 +167,11 @@ def search_pools(
     ]
 
 
-def measure_phrasings(pool: SearchedPool, collection: Collection, queries: QuerySet, beams: int) -> dict[str, Any]:
-    """What `RowFigures` has of searching for every query of a row with every phrasing of the row's instruction.
+def measure_phrasings(
+    pool: SearchedPool, collection: Collection, queries: QuerySet, beams: int
+) -> dict[str, Any]:
+    """What `RowFigures` has of searching for every query of a row with every phrasing of the row's
+    instruction.
 
     A query with fewer phrasings than others repeats its first ones.
     """
@@ -150,7 +184,9 @@ def measure_phrasings(pool: SearchedPool, collection: Collection, queries: Query
         (found,) = chosen.search(encoded, rephrased.qrels, [beams])
         for system, hits in (found["rank"] <= cut).groupby(found["system"], sort=False):
             rates[system].append(float(hits.mean()))
-    by_phrasing = {system: (float(np.mean(each)), min(each), max(each)) for system, each in rates.items()}
+    by_phrasing = {
+        system: (float(np.mean(each)), min(each), max(each)) for system, each in rates.items()
+    }
     return {"phrasings": count, "by_phrasing": by_phrasing}
 
 
@@ -163,8 +199,10 @@ def describe(engine: Engine, options: EvaluationOptions, sets: Sequence[QuerySet
     if engine.device.type == "cuda":
         machine = torch.cuda.get_device_name(engine.device)
     text = (
-        f"{queries:,} {options.split} queries in {len(sets)} rows{limit}{answerable}; instructions chosen by seed "
-        f"{options.seed}. {index.n:,} items with {engine.pool.table.distinct:,} distinct IDs; codes per level: "
+        f"{queries:,} {options.split} queries in {len(sets)} rows{limit}{answerable}; "
+        "instructions chosen by seed "
+        f"{options.seed}. {index.n:,} items with {engine.pool.table.distinct:,} distinct "
+        "IDs; codes per level: "
         f"{', '.join(map(str, index.code_sizes))}. {beams} beams, decoder weight "
         f"{engine.decoder.config.decoder_weight:g} against geometry. {machine}; "
         f"batches of {BATCH} queries to encode and of "
@@ -174,10 +212,15 @@ def describe(engine: Engine, options: EvaluationOptions, sets: Sequence[QuerySet
     return text + f" {unknown:,} judgments name items that are not in the index." * bool(unknown)
 
 
-def measure_codes(index: Index, candidates: np.ndarray, seed: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Health of all codes, and agreement with the factors of the candidates, which are rows (m,) of the
-    index."""
+def measure_codes(
+    index: Index, candidates: np.ndarray, seed: int
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Health of all codes, and agreement with the factors of the candidates, which are rows (m,) of
+    the index.
+    """
     if len(candidates) > MAX_FACTOR_ITEMS:
-        candidates = np.sort(np.random.default_rng(seed).choice(candidates, MAX_FACTOR_ITEMS, replace=False))
+        candidates = np.sort(
+            np.random.default_rng(seed).choice(candidates, MAX_FACTOR_ITEMS, replace=False)
+        )
     factors = factor_table(index.codes(candidates), read_factors(index.items(candidates)), seed)
     return table_health(index.pool().table, index.modalities), factors

@@ -12,7 +12,13 @@ import pandas as pd
 from genius.evaluation.pools import PoolKind
 from genius.evaluation.queries import QuerySet, TargetGroups
 from genius.evaluation.systems import CANDIDATES, STAGES
-from genius.metrics.hit_rate import CUTS, bootstrap_differences, bootstrap_shares, headline_cut, interval
+from genius.metrics.hit_rate import (
+    CUTS,
+    bootstrap_differences,
+    bootstrap_shares,
+    headline_cut,
+    interval,
+)
 
 DRAWS = 2000  # bootstrap samples
 MIN_DENSE = 0.10  # hit rate of dense search below which a share of it means nothing
@@ -31,21 +37,25 @@ Estimate = tuple[float, float, float]  # a value and its 95 % interval
 class RowFigures:
     """One benchmark row in one pool, or the average over the rows, which has no counts.
 
-    The columns of `systems` are `rate`: the hit rate at the headline cut; `hit@k` for each of CUTS; `of dense`: the
-    share of the hit rate of dense search, missing where that finds too little; `seen`, `new`: the hit rate of the
-    queries all of whose positives were training targets, and of those none of whose positives was one; the means of
-    CANDIDATES, and `most items`; and the milliseconds of STAGES.
+    The columns of `systems` are `rate`: the hit rate at the headline cut; `hit@k` for each of CUTS;
+    `of dense`: the share of the hit rate of dense search, missing where that finds too little;
+    `seen`, `new`: the hit rate of the queries all of whose positives were training targets, and of
+    those none of whose positives was one; the means of CANDIDATES, and `most items`; and the
+    milliseconds of STAGES.
     """
 
     systems: pd.DataFrame  # by system
     differences: dict[str, float]  # "first − second" -> difference of their hit rates
-    draws: dict[str, np.ndarray]  # bootstrap samples of hit rates and differences, by system and by pair
+    # bootstrap samples of hit rates and differences, by system and by pair
+    draws: dict[str, np.ndarray]
     task: int | None = None  # None: the average
     dataset: str = ""
     cut: int | None = None  # k of the headline hit rate
-    counts: dict[str, int] = field(default_factory=dict)  # "queries", "candidates", …, see `row_figures`
+    # "queries", "candidates", …, see `row_figures`
+    counts: dict[str, int] = field(default_factory=dict)
     phrasings: int = 0  # of the row's instruction, if all were searched with
-    by_phrasing: dict[str, Estimate] = field(default_factory=dict)  # system -> mean, lowest and highest hit rate
+    # system -> mean, lowest and highest hit rate
+    by_phrasing: dict[str, Estimate] = field(default_factory=dict)
 
     def rate(self, system: str) -> Estimate:
         """Hit rate at the headline cut."""
@@ -68,7 +78,8 @@ class PoolFigures:
     kind: PoolKind
     beams: int
     rows: list[RowFigures]
-    average: RowFigures  # weighs all rows equally; a figure that some rows lack is averaged over the others
+    # weighs all rows equally; a figure that some rows lack is averaged over the others
+    average: RowFigures
 
     def row(self, task: int | None, dataset: str) -> RowFigures:
         """Raises KeyError if there is none."""
@@ -85,13 +96,17 @@ def row_figures(
 ) -> RowFigures:
     """The figures of what was found for the queries of a row, see systems.py.
 
-    rows: of the index, in the pool. targets (n,) bool: the item was a training target. compared: pairs of systems.
+    rows: of the index, in the pool. targets (n,) bool: the item was a training target. compared:
+    pairs of systems.
     """
     row, cut = queries.row, headline_cut(queries.row.dataset)
     groups, member = TargetGroups.of(queries.qrels, targets), np.zeros(len(targets), dtype=bool)
     member[rows] = True
     inside = queries.qrels.count(member)
-    hits = {name: of_system.to_numpy() <= cut for name, of_system in found.groupby("system", sort=False)["rank"]}
+    hits = {
+        name: of_system.to_numpy() <= cut
+        for name, of_system in found.groupby("system", sort=False)["rank"]
+    }
     ahead = {
         f"{first} − {second}": hits[first].astype(int) - hits[second]
         for first, second in compared
@@ -116,7 +131,8 @@ def row_figures(
         "queries": len(queries),
         "candidates": len(rows),
         "no positive in pool": int((inside == 0).sum()),  # queries that nothing in the pool answers
-        "judgments outside": len(queries.qrels.rows) + queries.unknown - int(inside.sum()),  # the pool
+        # the pool
+        "judgments outside": len(queries.qrels.rows) + queries.unknown - int(inside.sum()),
         "seen: queries": int(groups.every.sum()),
         "new: queries": int(groups.none.sum()),
     }
@@ -127,6 +143,11 @@ def pool_figures(kind: PoolKind, beams: int, rows: list[RowFigures]) -> PoolFigu
     """The figures of all rows in a pool, and their average."""
     draws = {name: np.mean([row.draws[name] for row in rows], axis=0) for name in rows[0].draws}
     by_system = pd.concat([row.systems for row in rows]).groupby("system", sort=False)
-    systems = by_system.agg(lambda known: known.dropna().mean()).assign(**{"most items": by_system["most items"].max()})
-    differences = {pair: float(np.mean([row.differences[pair] for row in rows])) for pair in rows[0].differences}
+    systems = by_system.agg(lambda known: known.dropna().mean()).assign(
+        **{"most items": by_system["most items"].max()}
+    )
+    differences = {
+        pair: float(np.mean([row.differences[pair] for row in rows]))
+        for pair in rows[0].differences
+    }
     return PoolFigures(kind, beams, rows, RowFigures(systems, differences, draws))

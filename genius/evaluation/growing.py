@@ -3,11 +3,12 @@
     python -m genius.evaluation.growing RUN
     python -m genius.evaluation.growing RUN --collection DIR --fractions 10,30,50
 
-Present items are positives of a training query. Added items are positives of none, so the quantizer was not trained on
-them; neither was the decoder, unless every candidate was its own query (the report says so; train a decoder without
-them with --set decoder.self_queries=false). A grown collection holds all present items, and added items, drawn by
-seed, up to the given fraction; if there are too few, all of them and fewer present ones. An added item has the ID that
-indexing gives it (genius/index/update.py), so grown collections are pools of the run's index. Prints a table and
+Present items are positives of a training query. Added items are positives of none, so the quantizer
+was not trained on them; neither was the decoder, unless every candidate was its own query (the
+report says so; train a decoder without them with --set decoder.self_queries=false). A grown
+collection holds all present items, and added items, drawn by seed, up to the given fraction; if
+there are too few, all of them and fewer present ones. An added item has the ID that indexing gives
+it (genius/index/update.py), so grown collections are pools of the run's index. Prints a table and
 writes RUN/reports/growing.json and .md.
 
 Shapes: q queries, n items of the index.
@@ -23,7 +24,13 @@ from tqdm import tqdm
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation import NOTES
-from genius.evaluation.arguments import add_beams, command_line, evaluation_parser, opened, parse_integers
+from genius.evaluation.arguments import (
+    add_beams,
+    command_line,
+    evaluation_parser,
+    opened,
+    parse_integers,
+)
 from genius.evaluation.figures import DRAWS, Estimate
 from genius.evaluation.queries import EncodedSplit, TargetGroups, training_targets
 from genius.evaluation.systems import SearchedPool
@@ -37,17 +44,31 @@ FUSED = "both + fused"  # also measured where the index keeps fused features
 
 
 def measure(
-    engine: Engine, collection: Collection, queries: EncodedSplit, fractions: Sequence[int], beams: int, seed: int
+    engine: Engine,
+    collection: Collection,
+    queries: EncodedSplit,
+    fractions: Sequence[int],
+    beams: int,
+    seed: int,
 ) -> Table:
-    """fractions: percent of the grown collection that was added. Raises UserError if the index lacks either kind.
+    """fractions: percent of the grown collection that was added. Raises UserError if the index
+    lacks either kind.
 
     A query with positives of both kinds, or with none in the index, is in neither group.
     """
-    index, targets, rng = engine.index, training_targets(collection, engine.index), np.random.default_rng(seed)
-    absent, present = rng.permutation(np.flatnonzero(~targets)), rng.permutation(np.flatnonzero(targets))
+    index, targets, rng = (
+        engine.index,
+        training_targets(collection, engine.index),
+        np.random.default_rng(seed),
+    )
+    absent, present = (
+        rng.permutation(np.flatnonzero(~targets)),
+        rng.permutation(np.flatnonzero(targets)),
+    )
     if not len(present) or not len(absent):
         raise UserError(
-            f"{len(present):,} of the {index.n:,} items in the index are positives of training queries; the comparison "
+            f"{len(present):,} of the {index.n:,} items in the index are positives of "
+            "training queries; the comparison "
             "needs some that are and some that are not: index all candidates"
         )
     systems = (*SYSTEMS, FUSED) if engine.index.fused is not None else SYSTEMS
@@ -63,7 +84,10 @@ def measure(
             if (inside := members & answered).any():
                 rates = hit_rates(found[inside[found["query"]]], queries.cuts, seed)
                 dense, last = rates["dense"][0], rates[systems[-1]][0]
-                shown, share = [rates[system] for system in systems], last / dense if dense else None
+                shown, share = (
+                    [rates[system] for system in systems],
+                    last / dense if dense else None,
+                )
                 lines.append([f"{fraction} %", len(rows), group, int(inside.sum()), *shown, share])
     columns = [Column("added"), Column("items"), Column("answered by"), Column("queries")]
     columns += [*(Column(system, "%") for system in systems), Column("of dense", digits=2)]
@@ -71,11 +95,16 @@ def measure(
 
 
 def hit_rates(found: pd.DataFrame, cuts: np.ndarray, seed: int) -> dict[str, Estimate]:
-    """System -> hit rate of what was found, each query at its own cut (q,), and its 95 % interval."""
+    """System -> hit rate of what was found, each query at its own cut (q,), and its 95 %
+    interval.
+    """
     rates = {}
     for system, of_system in found.groupby("system", sort=False):
         hits = of_system["rank"].to_numpy() <= cuts[of_system["query"]]
-        rates[system] = (float(hits.mean()), *interval(bootstrap_shares(hits, DRAWS, np.random.default_rng(seed))))
+        rates[system] = (
+            float(hits.mean()),
+            *interval(bootstrap_shares(hits, DRAWS, np.random.default_rng(seed))),
+        )
     return rates
 
 
@@ -94,7 +123,13 @@ def main(arguments: list[str]) -> None:
     assert engine.run
     if engine.run.settings.decoder.self_queries:
         note += f" {NOTES['growing_self_queries']}"
-    report = Report("Items added after training", note, command_line(MODULE, arguments), version(given.run), [table])
+    report = Report(
+        "Items added after training",
+        note,
+        command_line(MODULE, arguments),
+        version(given.run),
+        [table],
+    )
     report.save(given.run / "reports" / "growing.json")
 
 

@@ -3,10 +3,11 @@
     python -m genius.evaluation.match RUN
     python -m genius.evaluation.match RUN --collection DIR --limit 200
 
-Queries that have an answer in the index are searched for as they are served; a query is right if one of its positives
-is among the first five results. Queries that nothing answers are wrong: the same ones without their positives, as if
-the index lacked them; pictures with the words of other queries; and pictures that show nothing, under every reading:
-shuffled pixels, one color, noise, lines and shapes, and screens of text. From then on searches carry a word, see
+Queries that have an answer in the index are searched for as they are served; a query is right if
+one of its positives is among the first five results. Queries that nothing answers are wrong: the
+same ones without their positives, as if the index lacked them; pictures with the words of other
+queries; and pictures that show nothing, under every reading: shuffled pixels, one color, noise,
+lines and shapes, and screens of text. From then on searches carry a word, see
 genius/search/match.py. Prints two tables and writes RUN/reports/match.json and .md.
 
 Shapes: q queries.
@@ -31,22 +32,40 @@ from genius.reports import Cell, Column, Report, Table, version
 from genius.run import Run
 from genius.schema import READINGS_OF_PICTURES, UNREAD, Query, SearchOptions, SearchResult
 from genius.search.engine import Engine
-from genius.search.match import FIRST, GOOD, LENGTH, WEAK, WORDS, kind_of, record_of, signals, word_of
+from genius.search.match import (
+    FIRST,
+    GOOD,
+    LENGTH,
+    WEAK,
+    WORDS,
+    kind_of,
+    record_of,
+    signals,
+    word_of,
+)
 
 MODULE = "genius.evaluation.match"
-LEAST = 10  # right ones, and wrong ones, of a kind whose weights are fitted; and good ones, for a word but weak
+# right ones, and wrong ones, of a kind whose weights are fitted; and good ones, for a word but weak
+LEAST = 10
 K = 15  # results, of which some are taken away
 SWAPPED = 4  # of so many queries with a picture, one is asked with the words of another
 EMPTIED = 40  # pictures that lend their pixels to pictures that show nothing
 SIDE = 224  # of these pictures, in pixels
 WITHHELD = 0.25  # weight of queries without their positives
 STRENGTH = 10.0  # inverse of the penalty of large weights, of signals with unit deviation
-SHAPES, LINES, LETTERS = (3, 9), (6, 30), (10, 16)  # least and most of a drawing, of a screen, and their size
-SCREEN = "file edit view total amount due invoice date page search user name error settings login button of the and"
+# least and most of a drawing, of a screen, and their size
+SHAPES, LINES, LETTERS = (3, 9), (6, 30), (10, 16)
+SCREEN = (
+    "file edit view total amount due invoice date page search user name error settings login "
+    "button of the and"
+)
 NOTE = (
-    "Every result line says how well the first results probably fit: *good* if the probability that one of the first "
-    f"{FIRST} is right is at least {GOOD:.0%}, *weak* if it is below {WEAK:.0%}, else *fair*; of readings with too few "
-    "right answers among the validation queries only *weak* is said. The tables are of queries that had no part in the "
+    "Every result line says how well the first results probably fit: *good* if the "
+    "probability that one of the first "
+    f"{FIRST} is right is at least {GOOD:.0%}, *weak* if it is below {WEAK:.0%}, else "
+    "*fair*; of readings with too few "
+    "right answers among the validation queries only *weak* is said. The tables are of "
+    "queries that had no part in the "
     "fit."
 )
 
@@ -63,7 +82,12 @@ class Answered:
 
 
 def answered(
-    engine: Engine, collection: Collection, split: str, limit: int | None, seed: int, others: bool = False
+    engine: Engine,
+    collection: Collection,
+    split: str,
+    limit: int | None,
+    seed: int,
+    others: bool = False,
 ) -> list[Answered]:
     """The queries of a split that found anything, and pictures that show nothing.
 
@@ -76,14 +100,20 @@ def answered(
         labeled = iter(queries.queries)
         for batch in queries.opened(collection, BATCH):
             positives = [set(query.positives) for query in islice(labeled, len(batch))]
-            for query, result, right in zip(batch, engine.search(batch, options), positives, strict=True):
+            for query, result, right in zip(
+                batch, engine.search(batch, options), positives, strict=True
+            ):
                 found += judged(query, result, right, others)
             with_picture = [query for query in batch if query.image]
             pictures += [query.image for query in with_picture]
             mixed = swapped(with_picture[::SWAPPED]) if others else []
-            for query, result in zip(mixed, engine.search(mixed, options) if mixed else [], strict=True):
+            for query, result in zip(
+                mixed, engine.search(mixed, options) if mixed else [], strict=True
+            ):
                 found += judged(query, result, set())
-    for name, picture in showing_nothing(pictures[:: max(1, len(pictures) // EMPTIED)][:EMPTIED], rng):
+    for name, picture in showing_nothing(
+        pictures[:: max(1, len(pictures) // EMPTIED)][:EMPTIED], rng
+    ):
         readings = READINGS_OF_PICTURES if engine.has_reader else (UNREAD,)
         asked = [Query("", picture, reading=reading) for reading in readings]
         for query, result in zip(asked, engine.search(asked, options), strict=True):
@@ -91,12 +121,17 @@ def answered(
     return found
 
 
-def judged(query: Query, result: SearchResult, positives: set[str], withheld: bool = False) -> list[Answered]:
+def judged(
+    query: Query, result: SearchResult, positives: set[str], withheld: bool = False
+) -> list[Answered]:
     """A query as it was answered; withheld: and as if its positives were not there."""
     if not result.hits:
         return []
     kind, length = kind_of(query, result), result.image_length
-    is_right = [not positives.isdisjoint([hit.item.id, *(item.id for item in hit.versions)]) for hit in result.hits]
+    is_right = [
+        not positives.isdisjoint([hit.item.id, *(item.id for item in hit.versions)])
+        for hit in result.hits
+    ]
     both = [Answered(kind, signals(result.hits, length), any(is_right[:FIRST]))]
     rest = [hit for hit, right in zip(result.hits, is_right, strict=True) if not right]
     if withheld and len(rest) >= FIRST:
@@ -114,14 +149,19 @@ def swapped(queries: Sequence[Query]) -> list[Query]:
     ]
 
 
-def showing_nothing(pictures: Sequence[Image.Image], rng: np.random.Generator) -> Iterator[tuple[str, Image.Image]]:
+def showing_nothing(
+    pictures: Sequence[Image.Image], rng: np.random.Generator
+) -> Iterator[tuple[str, Image.Image]]:
     """For each picture some of its size that show nothing, with what they are."""
     for picture in pictures:
         pixels = np.asarray(picture.convert("RGB").resize((SIDE, SIDE)))
         shuffled = rng.permutation(pixels.reshape(-1, 3)).reshape(pixels.shape)
         yield "shuffled pixels", Image.fromarray(shuffled)
         yield "noise", Image.fromarray(rng.integers(0, 256, (SIDE, SIDE, 3), dtype=np.uint8))
-        yield "one color", Image.new("RGB", (SIDE, SIDE), tuple(pixels.mean((0, 1)).astype(int).tolist()))
+        yield (
+            "one color",
+            Image.new("RGB", (SIDE, SIDE), tuple(pixels.mean((0, 1)).astype(int).tolist())),
+        )
         yield "lines and shapes", drawing(rng)
         yield "screen of text", screen(rng)
 
@@ -134,7 +174,11 @@ def drawing(rng: np.random.Generator) -> Image.Image:
         left, right = sorted(rng.integers(0, SIDE, 2).tolist())
         top, bottom = sorted(rng.integers(0, SIDE, 2).tolist())
         draw = (pen.line, pen.ellipse, pen.rectangle)[rng.integers(3)]
-        draw((left, top, right + 2, bottom + 2), **{"fill" if draw == pen.line else "outline": "black"}, width=3)
+        draw(
+            (left, top, right + 2, bottom + 2),
+            **{"fill" if draw == pen.line else "outline": "black"},
+            width=3,
+        )
     return image
 
 
@@ -145,14 +189,21 @@ def screen(rng: np.random.Generator) -> Image.Image:
     image = Image.new("RGB", (SIDE, SIDE), ground)
     pen, font = ImageDraw.Draw(image), ImageFont.load_default(size)
     for line in range(rng.integers(*LINES)):
-        pen.text((6, 4 + line * (size + 4)), " ".join(rng.choice(words, rng.integers(2, 8))), fill=ink, font=font)
+        pen.text(
+            (6, 4 + line * (size + 4)),
+            " ".join(rng.choice(words, rng.integers(2, 8))),
+            fill=ink,
+            font=font,
+        )
     return image
 
 
 def fitted(queries: Sequence[Answered]) -> tuple[dict[str, list[float]], list[str]]:
-    """The weights of the signals, and the constant, of each kind; and the kinds of which only weak ones are told.
+    """The weights of the signals, and the constant, of each kind; and the kinds of which only weak
+    ones are told.
 
-    A reading with too few right and wrong queries has the weights of all queries with a picture together.
+    A reading with too few right and wrong queries has the weights of all queries with a picture
+    together.
     """
     weights, only_weak = dict[str, list[float]](), list[str]()
     pictured = [query for query in queries if query.signals[LENGTH]]
@@ -168,7 +219,10 @@ def fitted(queries: Sequence[Answered]) -> tuple[dict[str, list[float]], list[st
 
 def fit(queries: Sequence[Answered]) -> list[float]:
     """The weights of the signals, and the constant; none of too few right or wrong queries."""
-    known, right = np.array([query.signals for query in queries]), np.array([query.right for query in queries])
+    known, right = (
+        np.array([query.signals for query in queries]),
+        np.array([query.right for query in queries]),
+    )
     if not len(queries) or min(right.sum(), (~right).sum()) < LEAST:
         return []
     mean, deviation = known.mean(0), known.std(0).clip(min=1e-9)
@@ -179,21 +233,31 @@ def fit(queries: Sequence[Answered]) -> list[float]:
 
 
 def match_table(title: str, queries: Mapping[str, Sequence[tuple[str, bool]]]) -> Table:
-    """For each kind of query the share of each word, and how many of these had a right result. queries: word, right."""
+    """For each kind of query the share of each word, and how many of these had a right result.
+    queries: word, right.
+    """
     rows: list[list[Cell]] = []
     for kind, of_kind in queries.items():
         row: list[Cell] = [kind, len(of_kind)]
         for word in WORDS:
             right = [is_right for given, is_right in of_kind if given == word]
-            share = (sum(right) / len(right), *wilson_interval(sum(right), len(right))) if right else None
+            share = (
+                (sum(right) / len(right), *wilson_interval(sum(right), len(right)))
+                if right
+                else None
+            )
             row += [len(right) / len(of_kind), share]
         rows.append(row)
-    columns = [Column(f"{word}{what}", "%") for word in WORDS for what in ("", f": right among {FIRST}")]
+    columns = [
+        Column(f"{word}{what}", "%") for word in WORDS for what in ("", f": right among {FIRST}")
+    ]
     return Table(title, [Column("queries of kind"), Column("queries"), *columns], rows)
 
 
 def nothing_table(queries: Sequence[tuple[Answered, str]]) -> Table:
-    """Of pictures that show nothing, the share of weak matches by reading and by picture. queries: with their words."""
+    """Of pictures that show nothing, the share of weak matches by reading and by picture. queries:
+    with their words.
+    """
     names = sorted({query.picture for query, _ in queries})
     rows: list[list[Cell]] = []
     for kind in sorted({query.kind for query, _ in queries}):
@@ -209,10 +273,13 @@ def nothing_table(queries: Sequence[tuple[Answered, str]]) -> Table:
 def main(arguments: list[str]) -> None:
     given = evaluation_parser(MODULE, __doc__).parse_args(arguments)
     engine, collection = opened(given)
-    weights, only_weak = fitted(answered(engine, collection, "val", given.limit, given.seed, others=True))
+    weights, only_weak = fitted(
+        answered(engine, collection, "val", given.limit, given.seed, others=True)
+    )
     if not weights:
         raise UserError(
-            f"no kind of query has {LEAST} validation queries with a right result among the first {FIRST} and {LEAST} "
+            f"no kind of query has {LEAST} validation queries with a right result among "
+            f"the first {FIRST} and {LEAST} "
             "without; add validation queries, or search without a word for confidence"
         )
     run = Run(given.run)
@@ -234,8 +301,13 @@ def main(arguments: list[str]) -> None:
     rates = dict(zip(table.headings(), table.texts()[0], strict=True))
     good, weak = (rates[f"{word}: right among {FIRST}, %"].split()[0] for word in ("good", "weak"))
     headline = f"of good matches {good} % are right among the first {FIRST}, of weak ones {weak} %"
-    command, tables = command_line(MODULE, arguments), [table, *([nothing_table(nothing)] if nothing else [])]
-    report = Report("A word for confidence", note, command, version(given.run), tables, headline=headline)
+    command, tables = (
+        command_line(MODULE, arguments),
+        [table, *([nothing_table(nothing)] if nothing else [])],
+    )
+    report = Report(
+        "A word for confidence", note, command, version(given.run), tables, headline=headline
+    )
     report.save(given.run / "reports" / "match.json")
 
 

@@ -1,16 +1,20 @@
 """What the paper prints, beside what was measured here.
 
-Every retrieval report has the paper's Tables 1 and 2, its supplement's 8 and 9, and captions to images.
+Every retrieval report has the paper's Tables 1 and 2, its supplement's 8 and 9, and captions to
+images.
 
-    python -m genius.evaluation.paper RUN [RUN …]     Table 3 and the supplement's Table 7, of several runs
+    python -m genius.evaluation.paper RUN [RUN …]     Table 3 and the supplement's Table 7, of
+                                                      several runs
 
-The command reads the retrieval reports of the runs, and writes RUN/reports/captions.json and .md of the first one.
-Every row from texts to images is taken in its local pool. Flickr8k stands in for Flickr30K, and any set whose name
-ends with mscoco for MSCOCO, where they are not the sets themselves.
+The command reads the retrieval reports of the runs, and writes RUN/reports/captions.json and .md of
+the first one. Every row from texts to images is taken in its local pool. Flickr8k stands in for
+Flickr30K, and any set whose name ends with mscoco for MSCOCO, where they are not the sets
+themselves.
 
-Published figures are percentages as printed, in the files of the folder `published`: Recall@5, Recall@10 for
-Fashion200K and FashionIQ. Where two tables print the same system they sometimes differ (2 and 9 in CLIP-SF on NIGHTS,
-FashionIQ and CIRR, in BLIP-FF on OVEN; 3 and 7 in GENIUS trained on COCO); each is as printed.
+Published figures are percentages as printed, in the files of the folder `published`: Recall@5,
+Recall@10 for Fashion200K and FashionIQ. Where two tables print the same system they sometimes
+differ (2 and 9 in CLIP-SF on NIGHTS, FashionIQ and CIRR, in BLIP-FF on OVEN; 3 and 7 in GENIUS
+trained on COCO); each is as printed.
 """
 
 import csv
@@ -57,10 +61,13 @@ class PaperTable:
     name: str
     scope: str  # of the pool: "local" or "global"
     systems: tuple[str, ...]
-    figures: dict[tuple[int, str], tuple[float | None, ...]]  # (M-BEIR task, dataset) -> by system; None: not printed
+    # (M-BEIR task, dataset) -> by system; None: not printed
+    figures: dict[tuple[int, str], tuple[float | None, ...]]
 
     def counterpart(self, task: int | None, dataset: str) -> tuple[float | None, ...] | None:
-        """The figures of the row that this one corresponds to: the same task, and a name with the same end."""
+        """The figures of the row that this one corresponds to: the same task, and a name with the
+        same end.
+        """
         for (of_task, name), figures in self.figures.items():
             if of_task == task and dataset.endswith(name):
                 return figures
@@ -89,8 +96,14 @@ def _paper_tables() -> tuple[PaperTable, ...]:
         figures = {}
         for row in list(lines[0])[3:]:  # such as 0:mscoco
             task, _, dataset = row.partition(":")
-            figures[int(task), dataset] = tuple(float(line[row]) if line[row] else None for line in of_table)
-        tables.append(PaperTable(name, of_table[0]["scope"], tuple(line["system"] for line in of_table), figures))
+            figures[int(task), dataset] = tuple(
+                float(line[row]) if line[row] else None for line in of_table
+            )
+        tables.append(
+            PaperTable(
+                name, of_table[0]["scope"], tuple(line["system"] for line in of_table), figures
+            )
+        )
     return tuple(tables)
 
 
@@ -119,7 +132,9 @@ def row_names(row: RowFigures) -> list[Cell]:
 
 
 def paper_tables(evaluation: Evaluation) -> list[Table]:
-    """The paper's tables with our figures, for the rows that are the paper's or their counterparts."""
+    """The paper's tables with our figures, for the rows that are the paper's or their
+    counterparts.
+    """
     tables = []
     for paper in TABLES:
         for pool in _compared_pools(evaluation, paper.scope):
@@ -128,7 +143,9 @@ def paper_tables(evaluation: Evaluation) -> list[Table]:
 
 
 def _compared_pools(evaluation: Evaluation, scope: str) -> list[PoolFigures]:
-    """The pool of this scope that is compared with the paper's, M-BEIR's test pools: of the split, if it has any."""
+    """The pool of this scope that is compared with the paper's, M-BEIR's test pools: of the split,
+    if it has any.
+    """
     pools, split = evaluation.pools, evaluation.options.split
     items = split if any(pool.kind.items == split for pool in pools) else pools[0].kind.items
     return [pool for pool in pools if pool.kind == (scope, items)]
@@ -140,7 +157,10 @@ def _comparison(paper: PaperTable, pool: PoolFigures, evaluation: Evaluation) ->
     if not rows or not {DENSE, *BEAM_SYSTEMS} <= set(rows[0].systems.index):
         return []
     printed = [paper.counterpart(row.task, row.dataset) for row in rows]
-    of_paper = pd.DataFrame(printed, columns=[f"paper: {system}" for system in paper.systems], dtype=float) / 100
+    of_paper = (
+        pd.DataFrame(printed, columns=[f"paper: {system}" for system in paper.systems], dtype=float)
+        / 100
+    )
     here = {f"here: {DENSE}": [row.figure(DENSE, "rate") for row in rows]}
     printed_sizes = [
         swept
@@ -150,8 +170,13 @@ def _comparison(paper: PaperTable, pool: PoolFigures, evaluation: Evaluation) ->
     for searched in printed_sizes or [pool]:
         for system in BEAM_SYSTEMS:
             name = f"here: {system}" + (f", {searched.beams}" if printed_sizes else "")
-            here[name] = [searched.row(row.task, row.dataset).figure(system, "rate") for row in rows]
-    columns, cells = [Column("task"), Column("dataset")], [[*row_names(row)] for row in rows] + [["average", ""]]
+            here[name] = [
+                searched.row(row.task, row.dataset).figure(system, "rate") for row in rows
+            ]
+    columns, cells = (
+        [Column("task"), Column("dataset")],
+        [[*row_names(row)] for row in rows] + [["average", ""]],
+    )
     for side, dense, reranked in (
         (of_paper, f"paper: {CLIP_SF}", f"paper: {RERANKED}"),
         (pd.DataFrame(here), f"here: {DENSE}", list(here)[-1]),
@@ -164,12 +189,16 @@ def _comparison(paper: PaperTable, pool: PoolFigures, evaluation: Evaluation) ->
         for line, values in zip(cells, side.to_numpy().tolist(), strict=True):
             line += [None if np.isnan(value) else value for value in values]
     note = NOTES["same_data" if all(paper.holds(row.dataset) for row in rows) else "other_data"]
-    note += " " + NOTES["beside_the_paper"].format(scope=pool.kind.scope.capitalize(), items=pool.kind.items)
+    note += " " + NOTES["beside_the_paper"].format(
+        scope=pool.kind.scope.capitalize(), items=pool.kind.items
+    )
     return [Table(f"Beside the paper's {paper.name}", columns, cells, note)]
 
 
 def caption_lines(evaluation: Evaluation, trained: str) -> list[list[Cell]]:
-    """A line for each row from texts to images in its local pool, and each system. trained: on what the run was."""
+    """A line for each row from texts to images in its local pool, and each system. trained: on what
+    the run was.
+    """
     lines: list[list[Cell]] = []
     for pool in _compared_pools(evaluation, "local"):
         for row in pool.rows:
@@ -179,7 +208,9 @@ def caption_lines(evaluation: Evaluation, trained: str) -> list[list[Cell]]:
                     name += f" (stands in for {stands_for})"
                 for system, method in CAPTION_SYSTEMS.items():
                     if system in row.systems.index:
-                        rates = row.systems.loc[system, [f"hit@{cut}" for cut in CAPTION_CUTS]].tolist()
+                        rates = row.systems.loc[
+                            system, [f"hit@{cut}" for cut in CAPTION_CUTS]
+                        ].tolist()
                         n, images = row.counts["queries"], row.counts["candidates"]
                         estimates = [(rate, *wilson_interval(round(rate * n), n)) for rate in rates]
                         lines.append([name, method, trained, "here", *estimates, n, images])
@@ -187,16 +218,30 @@ def caption_lines(evaluation: Evaluation, trained: str) -> list[list[Cell]]:
 
 
 def captions_table(measured: Sequence[Sequence[Cell]]) -> Table:
-    """measured: of `caption_lines`. The paper's lines of a set, then ours of it and of those that stand in for it."""
+    """measured: of `caption_lines`. The paper's lines of a set, then ours of it and of those that
+    stand in for it.
+    """
     lines: list[Sequence[Cell]] = []
     for of in (FLICKR, MSCOCO, ""):
         for line in (line for line in PUBLISHED_CAPTIONS if line["set"] == of):
             trained = line["trained on"] + " †" * (line["zero-shot"] == "yes")
-            lines.append([of, line["method"], trained, "paper", *(rate / 100 for rate in recalls(line)), None, None])
+            lines.append(
+                [
+                    of,
+                    line["method"],
+                    trained,
+                    "paper",
+                    *(rate / 100 for rate in recalls(line)),
+                    None,
+                    None,
+                ]
+            )
         lines += [line for line in measured if stand_in(str(line[0])) == of]
     rates = [Column(f"R@{cut}", "%") for cut in CAPTION_CUTS]
     columns = [Column("set"), Column("method"), Column("trained on"), Column("source"), *rates]
-    return Table(CAPTIONS, [*columns, Column("queries"), Column("images")], lines, NOTES["captions"])
+    return Table(
+        CAPTIONS, [*columns, Column("queries"), Column("images")], lines, NOTES["captions"]
+    )
 
 
 def stand_in(dataset: str) -> str:
@@ -208,22 +253,40 @@ def stand_in(dataset: str) -> str:
 
 
 def trained_on(settings: Any, collection: str) -> str:
-    """The collection, and the benchmark rows that the stages of training were limited to. settings: a run's."""
-    stages = {"encoder": settings.encoder, "quantizer": settings.quantizer, "decoder": settings.decoder}
+    """The collection, and the benchmark rows that the stages of training were limited to. settings:
+    a run's.
+    """
+    stages = {
+        "encoder": settings.encoder,
+        "quantizer": settings.quantizer,
+        "decoder": settings.decoder,
+    }
     limits = {name: " and ".join(stage.rows) for name, stage in stages.items() if stage.rows}
     if len(limits) == 3 and len(set(limits.values())) == 1:
         return f"{collection}, {limits['encoder']} alone"
-    return ", ".join([collection, *(f"the {stage} on {rows} alone" for stage, rows in limits.items())])
+    return ", ".join(
+        [collection, *(f"the {stage} on {rows} alone" for stage, rows in limits.items())]
+    )
 
 
 def measured_captions(run: Path) -> list[Sequence[Cell]]:
-    """Our lines of the captions table in a run's retrieval report. Raises UserError if there are none."""
+    """Our lines of the captions table in a run's retrieval report. Raises UserError if there are
+    none.
+    """
     file = run / "reports" / "retrieval.json"
     try:
         report = Report.load(file)
     except FileNotFoundError:
-        raise UserError(f"{file} is missing; write it with: python -m genius.evaluation {run}") from None
-    lines = [row for table in report.tables if table.title == CAPTIONS for row in table.rows if "here" in row]
+        raise UserError(
+            f"{file} is missing; write it with: python -m genius.evaluation {run}"
+        ) from None
+    lines = [
+        row
+        for table in report.tables
+        if table.title == CAPTIONS
+        for row in table.rows
+        if "here" in row
+    ]
     if not lines:
         raise UserError(f"{file} has no row from texts to images")
     return lines
@@ -244,11 +307,15 @@ def bytes_table(code_sizes: Sequence[int], dim: int) -> Table:
 
 def main(arguments: list[str]) -> None:
     parser = command_parser(MODULE, __doc__)
-    parser.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="runs with a retrieval report")
+    parser.add_argument(
+        "runs", type=Path, nargs="+", metavar="RUN", help="runs with a retrieval report"
+    )
     runs = parser.parse_args(arguments).runs
     table = captions_table([line for run in runs for line in measured_captions(run)])
     note = "Captions to images at 1, 5 and 10, of the paper and of the runs that the command names."
-    report = Report("Captions to images", note, command_line(MODULE, arguments), version(runs[0]), [table])
+    report = Report(
+        "Captions to images", note, command_line(MODULE, arguments), version(runs[0]), [table]
+    )
     report.save(runs[0] / "reports" / "captions.json")
 
 

@@ -1,8 +1,9 @@
 """Candidate pools of each (task, dataset) row, as rows of the index.
 
-A local pool holds one dataset's candidates for one task, a global pool those of all datasets. There are two of each:
-one with all items of the collection, one with the candidates of the evaluated split alone. If the index holds only
-one pool of the collection, there is one of each, with the indexed items.
+A local pool holds one dataset's candidates for one task, a global pool those of all datasets. There
+are two of each: one with all items of the collection, one with the candidates of the evaluated
+split alone. If the index holds only one pool of the collection, there is one of each, with the
+indexed items.
 """
 
 from collections.abc import Iterable
@@ -28,14 +29,18 @@ class PoolKind(NamedTuple):
         return f"{self.scope} pool, {self.items} items"
 
 
-Pools = dict[tuple[PoolKind, int], np.ndarray]  # kind of pool, number of the benchmark row -> sorted rows of the index
+# kind of pool, number of the benchmark row -> sorted rows of the index
+Pools = dict[tuple[PoolKind, int], np.ndarray]
 
 
-def read_pools(collection: Collection, index: Index, rows: list[BenchmarkRow], split: str, items: str = "") -> Pools:
-    """The pools of these benchmark rows, with their kinds in the order of the report; the first is the headline.
+def read_pools(
+    collection: Collection, index: Index, rows: list[BenchmarkRow], split: str, items: str = ""
+) -> Pools:
+    """The pools of these benchmark rows, with their kinds in the order of the report; the first is
+    the headline.
 
-    items: only the pools of these items, "all" or the split; empty: both.
-    Raises UserError for an unknown candidate, for an empty pool, and where there are no pools of these items.
+    items: only the pools of these items, "all" or the split; empty: both. Raises UserError for an
+    unknown candidate, for an empty pool, and where there are no pools of these items.
     """
     members = _members(collection, index, split)
     if items and items not in members:
@@ -52,7 +57,9 @@ def read_pools(collection: Collection, index: Index, rows: list[BenchmarkRow], s
             if kind.scope == "local":
                 chosen = np.intersect1d(local, chosen, assume_unique=True)
             if not len(chosen):
-                raise UserError(f"{name}: the {kind} is empty; add candidates to {collection.root}/cand_pool")
+                raise UserError(
+                    f"{name}: the {kind} is empty; add candidates to {collection.root}/cand_pool"
+                )
             pools[kind, number] = chosen
     return pools
 
@@ -68,7 +75,8 @@ def _members(collection: Collection, index: Index, split: str) -> dict[str, np.n
             if np.array_equal(rows_in(index, collection.candidates(name)), np.arange(index.n)):
                 return {name.removeprefix("union_"): np.arange(index.n)}
         raise UserError(
-            "the collection holds items that the index does not, and none of its pools holds exactly the indexed "
+            "the collection holds items that the index does not, and none of its pools "
+            "holds exactly the indexed "
             f"items; {OTHER_INDEX}"
         )
     of_split = rows_in(index, collection.candidates(f"union_{split}"))

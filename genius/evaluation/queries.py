@@ -1,4 +1,5 @@
-"""The labeled queries of a split, one set per (task, dataset) row, with their positives as index rows; and encoded.
+"""The labeled queries of a split, one set per (task, dataset) row, with their positives as index
+rows; and encoded.
 
 Shapes: q queries of a row, n items of the index.
 """
@@ -49,7 +50,9 @@ class QuerySet:
         return len(self.queries)
 
     def opened(self, collection: Collection, size: int) -> Iterator[list[Query]]:
-        """Batches of at most `size` queries, ready to encode, the images of each opened on threads."""
+        """Batches of at most `size` queries, ready to encode, the images of each opened on
+        threads.
+        """
 
         def open_query(query: LabeledQuery, instruction: str) -> Query:
             image = open_image(collection.image_path(query.image)) if query.image else None
@@ -60,7 +63,9 @@ class QuerySet:
                 yield list(threads.map(open_query, *zip(*batch, strict=True)))
 
     def rephrased(self, number: int) -> Self:
-        """The same queries with this phrasing of their instructions, counted modulo the number of phrasings."""
+        """The same queries with this phrasing of their instructions, counted modulo the number of
+        phrasings.
+        """
         return replace(self, instructions=[texts[number % len(texts)] for texts in self.phrasings])
 
 
@@ -77,33 +82,37 @@ def read_queries(
 ) -> list[QuerySet]:
     """One QuerySet per row that has queries in this split, ordered by task and dataset.
 
-    limit: queries per row, a sample fixed by the seed; None: all.
-    held_out: instructions are in phrasings that training never uses. Of those of (dataset, query modality, target
-    modality) a query gets one by seed and query id alone.
-    answerable: leave out queries without a positive in the index, for an index of a pool that has no answers to others.
-    rows: names of the rows that are read, see `select_rows`; empty: all.
-    As in M-BEIR the target modality is that of the first positive from the query's own dataset, or that of the task
-    if no positive is in the index.
-    Judgments of items outside the index are counted; a query without a positive in the index otherwise stays, as a
-    miss.
-    Raises UserError for an unknown row, a query without judgments, a missing instruction, a split without queries, and
-    if no positive of any query is in the index.
+    limit: queries per row, a sample fixed by the seed; None: all. held_out: instructions are in
+    phrasings that training never uses. Of those of (dataset, query modality, target modality) a
+    query gets one by seed and query id alone. answerable: leave out queries without a positive in
+    the index, for an index of a pool that has no answers to others. rows: names of the rows that
+    are read, see `select_rows`; empty: all. As in M-BEIR the target modality is that of the first
+    positive from the query's own dataset, or that of the task if no positive is in the index.
+    Judgments of items outside the index are counted; a query without a positive in the index
+    otherwise stays, as a miss. Raises UserError for an unknown row, a query without judgments, a
+    missing instruction, a split without queries, and if no positive of any query is in the index.
     """
     phrasings, file = collection.instructions(), INSTRUCTIONS.name
     if held_out:
         phrasings, file = collection.held_out_instructions(), HELD_OUT_INSTRUCTIONS.name
     sets = []
-    for row in sorted(select_rows(collection.rows(), rows), key=lambda row: (row.task, row.dataset_id)):
+    for row in sorted(
+        select_rows(collection.rows(), rows), key=lambda row: (row.task, row.dataset_id)
+    ):
         of_row = collection.queries(split, row)
         if answerable:
             of_row = with_positives(of_row, index)
         if limit is None:
             queries = list(of_row)
         else:
-            queries = heapq.nsmallest(limit, of_row, key=lambda query: seeded_hash(seed, "sample", query.id))
+            queries = heapq.nsmallest(
+                limit, of_row, key=lambda query: seeded_hash(seed, "sample", query.id)
+            )
         if queries:
             positives, unknown = _positives(queries, row, index, split)
-            targets = [int(index.modalities[rows[0]]) if rows else TASKS[row.task][1] for rows in positives]
+            targets = [
+                int(index.modalities[rows[0]]) if rows else TASKS[row.task][1] for rows in positives
+            ]
             choices = [
                 phrasings_of(query, Modality(target), row, phrasings, file)
                 for query, target in zip(queries, targets, strict=True)
@@ -113,19 +122,25 @@ def read_queries(
                 for query, texts in zip(queries, choices, strict=True)
             ]
             qrels = Qrels.from_lists(positives)
-            sets.append(QuerySet(row, queries, instructions, qrels, np.array(targets), unknown, choices))
+            sets.append(
+                QuerySet(row, queries, instructions, qrels, np.array(targets), unknown, choices)
+            )
     if not sets:
-        raise UserError(f"{collection.root} has no {split} queries; evaluate another split or add queries")
+        raise UserError(
+            f"{collection.root} has no {split} queries; evaluate another split or add queries"
+        )
     if not any(len(queries.qrels.rows) for queries in sets):
         raise UserError(
-            f"no {split} query of {collection.root} has a positive in the index; name the collection that the "
+            f"no {split} query of {collection.root} has a positive in the index; name the "
+            "collection that the "
             "index was built from: --collection DIR"
         )
     return sets
 
 
 def select_rows(rows: Sequence[BenchmarkRow], names: Sequence[str]) -> list[BenchmarkRow]:
-    """The rows with these names: TASK:DATASET, such as 0:mscoco, or DATASET for all of its tasks; without names, all.
+    """The rows with these names: TASK:DATASET, such as 0:mscoco, or DATASET for all of its tasks;
+    without names, all.
 
     Raises UserError for a name that no row has.
     """
@@ -133,7 +148,8 @@ def select_rows(rows: Sequence[BenchmarkRow], names: Sequence[str]) -> list[Benc
     if unknown := set(names) - set().union(*names_of.values()):
         choices = ", ".join(sorted(f"{row.task}:{row.dataset}" for row in rows))
         raise UserError(
-            f"no query is of the row {min(unknown)!r}; choose from {choices}, or name a dataset for all of its tasks"
+            f"no query is of the row {min(unknown)!r}; choose from {choices}, or name a "
+            "dataset for all of its tasks"
         )
     return [row for row in rows if not names or names_of[row] & set(names)]
 
@@ -148,7 +164,9 @@ def with_positives(queries: Iterable[LabeledQuery], index: Index) -> Iterator[La
 
 
 def training_targets(collection: Collection, index: Index) -> np.ndarray:
-    """(n,) bool: the item is a positive of a training query. Positives outside the index are ignored."""
+    """(n,) bool: the item is a positive of a training query. Positives outside the index are
+    ignored.
+    """
     targets = np.zeros(index.n, dtype=bool)
     for batch in batched(collection.queries("train"), LOOKED_UP):
         rows = index.rows_of(chain.from_iterable(query.positives for query in batch))
@@ -185,14 +203,23 @@ def seeded_hash(seed: int, purpose: str, name: str) -> int:
     return int.from_bytes(digest, "big")
 
 
-def _positives(queries: list[LabeledQuery], row: BenchmarkRow, index: Index, split: str) -> tuple[list[list[int]], int]:
-    """Index rows of each query's positives, those of its own dataset first, and how many positives have no row."""
-    ordered = [sorted(query.positives, key=lambda did: key_dataset(id_key(did)) != row.dataset_id) for query in queries]
+def _positives(
+    queries: list[LabeledQuery], row: BenchmarkRow, index: Index, split: str
+) -> tuple[list[list[int]], int]:
+    """Index rows of each query's positives, those of its own dataset first, and how many positives
+    have no row.
+    """
+    ordered = [
+        sorted(query.positives, key=lambda did: key_dataset(id_key(did)) != row.dataset_id)
+        for query in queries
+    ]
     rows = index.rows_of(chain.from_iterable(ordered))
     remaining, positives = iter(rows.tolist()), []
     for query, ids in zip(queries, ordered, strict=True):
         if not ids:
-            raise UserError(f"query {query.id} of split {split} has no positive; add one to its qrels")
+            raise UserError(
+                f"query {query.id} of split {split} has no positive; add one to its qrels"
+            )
         positives.append([place for place in islice(remaining, len(ids)) if place >= 0])
     return positives, int((rows < 0).sum())
 
@@ -200,17 +227,20 @@ def _positives(queries: list[LabeledQuery], row: BenchmarkRow, index: Index, spl
 def phrasings_of(
     query: LabeledQuery, target: Modality, row: BenchmarkRow, phrasings: Instructions, file: str
 ) -> list[str]:
-    """The phrasings that fit a query of a row. Raises UserError if there is none, naming the file that lacks it."""
+    """The phrasings that fit a query of a row. Raises UserError if there is none, naming the file
+    that lacks it.
+    """
     if choices := phrasings.get((row.dataset_id, query.modality, target)):
         return choices
     raise UserError(
-        f"{row.dataset} has no instruction from {query.modality.mbeir} to {target.mbeir} ({file}); add a line"
+        f"{row.dataset} has no instruction from {query.modality.mbeir} to {target.mbeir} "
+        f"({file}); add a line"
     )
 
 
 def encode(engine: Engine, batches: Iterable[list[Query]]) -> EncodedQueries:
-    """Queries of batches that are opened one at a time, timed as if no picture had been encoded before; without their
-    features, which no search needs.
+    """Queries of batches that are opened one at a time, timed as if no picture had been encoded
+    before; without their features, which no search needs.
     """
     encoded = []
     for batch in batches:
@@ -220,7 +250,9 @@ def encode(engine: Engine, batches: Iterable[list[Query]]) -> EncodedQueries:
 
 
 def joined(parts: Sequence[EncodedQueries]) -> EncodedQueries:
-    """All queries of the parts, without features; the milliseconds of a stage are means over queries."""
+    """All queries of the parts, without features; the milliseconds of a stage are means over
+    queries.
+    """
     sizes = [len(part.z) for part in parts]
     spent = {
         stage: float(np.average([part.milliseconds[stage] for part in parts], weights=sizes))
@@ -242,9 +274,15 @@ class EncodedSplit:
     rows: list[EncodedQueries]
 
     @classmethod
-    def read(cls, engine: Engine, collection: Collection, split: str, limit: int | None, seed: int) -> Self:
+    def read(
+        cls, engine: Engine, collection: Collection, split: str, limit: int | None, seed: int
+    ) -> Self:
         """Read and encode them. limit: queries per row. Raises UserError as `read_queries` does."""
-        return cls.encode(engine, collection, read_queries(collection, engine.index, split, limit=limit, seed=seed))
+        return cls.encode(
+            engine,
+            collection,
+            read_queries(collection, engine.index, split, limit=limit, seed=seed),
+        )
 
     @classmethod
     def encode(cls, engine: Engine, collection: Collection, sets: list[QuerySet]) -> Self:

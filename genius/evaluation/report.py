@@ -7,7 +7,14 @@ import numpy as np
 from genius.evaluation import NOTES
 from genius.evaluation.evaluate import Evaluation
 from genius.evaluation.figures import MIN_DENSE, PoolFigures, RowFigures
-from genius.evaluation.paper import bytes_table, caption_lines, captions_table, modalities_of, paper_tables, row_names
+from genius.evaluation.paper import (
+    bytes_table,
+    caption_lines,
+    captions_table,
+    modalities_of,
+    paper_tables,
+    row_names,
+)
 from genius.evaluation.systems import CANDIDATES
 from genius.metrics.factor_agreement import SHUFFLES
 from genius.metrics.hit_rate import CUTS, FASHION_CUT, USUAL_CUT
@@ -16,7 +23,13 @@ from genius.search.candidates import SCANNED
 
 SHOWN = ("dense", "beam", "beam + re-rank")  # in plots; others by a click on the legend
 SERVED = ("both + fused", "both + re-rank")  # and the first of these that was measured
-STAGES = {"encode": "encode", "fuse": "fuse", "beam": "beam search", "scan": "scan", "rerank": "re-rank"}
+STAGES = {
+    "encode": "encode",
+    "fuse": "fuse",
+    "beam": "beam search",
+    "scan": "scan",
+    "rerank": "re-rank",
+}
 REPORTED_AS = "What codes say about factors: "  # starts the titles of tables
 FACTOR_FIGURES = ("alone", "in_modality", "given_prefix")
 HITS = [f"hit@{k}" for k in CUTS]
@@ -28,7 +41,12 @@ def report_of(
 ) -> Report:
     """trained: what the run learned from, see `trained_on`; the collection, if it is empty."""
     headline, *others = evaluation.pools
-    tables = [hit_table(headline), *paper_tables(evaluation), ladder_table(headline), averages_table(evaluation.pools)]
+    tables = [
+        hit_table(headline),
+        *paper_tables(evaluation),
+        ladder_table(headline),
+        averages_table(evaluation.pools),
+    ]
     tables += [differences_table(evaluation.pools)] if headline.average.differences else []
     tables += [phrasings_table(headline)] if headline.rows[0].phrasings else []
     sizes = evaluation.sweep(headline.kind)
@@ -55,7 +73,9 @@ def report_of(
 
 def _headline(average: RowFigures) -> str:
     """What the page serves beside dense search."""
-    words = dict.fromkeys(_served(average), f"of questions find a right item among the first {USUAL_CUT}")
+    words = dict.fromkeys(
+        _served(average), f"of questions find a right item among the first {USUAL_CUT}"
+    )
     words["dense"] = "when every item is compared"
     measured = [name for name in words if name in average.systems.index]
     return "; ".join(f"{100 * average.rate(name)[0]:.1f} % {words[name]}" for name in measured)
@@ -81,7 +101,11 @@ def _percents(*names: str) -> list[Column]:
 
 
 def by_row(
-    title: str, pool: PoolFigures, columns: Sequence[Column], cells: Callable[[RowFigures], list[Cell]], note: str = ""
+    title: str,
+    pool: PoolFigures,
+    columns: Sequence[Column],
+    cells: Callable[[RowFigures], list[Cell]],
+    note: str = "",
 ) -> Table:
     """A line for each row, and their average; cells: of the columns, for one of them."""
     rows = [[*row_names(row), *cells(row)] for row in [*pool.rows, pool.average]]
@@ -97,22 +121,31 @@ def hit_table(pool: PoolFigures) -> Table:
     def cells(row: RowFigures) -> list[Cell]:
         return [*map(row.counts.get, counts), *map(row.rate, systems)]
 
-    return by_row(f"Hit rate by row, {pool.kind}", pool, [*map(Column, counts), *_percents(*systems)], cells)
+    return by_row(
+        f"Hit rate by row, {pool.kind}", pool, [*map(Column, counts), *_percents(*systems)], cells
+    )
 
 
 def ladder_table(pool: PoolFigures) -> Table:
     """The oracle ladder: where the next point of hit rate is lost, for each row."""
     systems = pool.average.systems.index
-    steps = {"dense": ("dense", "rate")} if "dense" in systems else {}  # heading -> system and its figure
+    # heading -> system and its figure
+    steps = {"dense": ("dense", "rate")} if "dense" in systems else {}
     for search in ("scan", "beam", "both"):
-        orders = [f"{search} + {order}" for order in ("re-rank", "fused") if f"{search} + {order}" in systems]
+        orders = [
+            f"{search} + {order}"
+            for order in ("re-rank", "fused")
+            if f"{search} + {order}" in systems
+        ]
         steps |= {f"{search}: candidates": (order, "recall") for order in orders[:1]}
         steps |= {order: (order, "rate") for order in orders}
 
     def cells(row: RowFigures) -> list[Cell]:
         return [row.figure(*step) for step in steps.values()]
 
-    return by_row(f"Where hit rate is lost, {pool.kind}", pool, _percents(*steps), cells, NOTES["ladder"])
+    return by_row(
+        f"Where hit rate is lost, {pool.kind}", pool, _percents(*steps), cells, NOTES["ladder"]
+    )
 
 
 def averages_table(pools: Sequence[PoolFigures]) -> Table:
@@ -129,7 +162,9 @@ def differences_table(pools: Sequence[PoolFigures]) -> Table:
     """Between systems, query by query."""
     averages = [(str(pool.kind), pool.average) for pool in pools]
     rows: list[list[Cell]] = [
-        [kind, pair, average.difference(pair)] for kind, average in averages for pair in average.differences
+        [kind, pair, average.difference(pair)]
+        for kind, average in averages
+        for pair in average.differences
     ]
     columns = [Column("pool"), Column("pair"), Column("difference", "%")]
     return Table("Differences between systems", columns, rows, NOTES["differences"])
@@ -139,9 +174,16 @@ def phrasings_table(pool: PoolFigures) -> Table:
     """Means over all phrasings of the instructions."""
     systems = list(pool.rows[0].by_phrasing)
     rows = [[*row_names(row), row.phrasings, *row.by_phrasing.values()] for row in pool.rows]
-    means = [float(np.mean([row.by_phrasing[system][0] for row in pool.rows])) for system in systems]
-    columns, rows = [*NAMES, Column("phrasings"), *_percents(*systems)], [*rows, ["average", "", None, *means]]
-    return Table("Hit rate over all phrasings of the instructions", columns, rows, NOTES["phrasings"])
+    means = [
+        float(np.mean([row.by_phrasing[system][0] for row in pool.rows])) for system in systems
+    ]
+    columns, rows = (
+        [*NAMES, Column("phrasings"), *_percents(*systems)],
+        [*rows, ["average", "", None, *means]],
+    )
+    return Table(
+        "Hit rate over all phrasings of the instructions", columns, rows, NOTES["phrasings"]
+    )
 
 
 def sweep_table(sizes: Sequence[PoolFigures]) -> Table:
@@ -160,8 +202,18 @@ def sweep_table(sizes: Sequence[PoolFigures]) -> Table:
 
 
 def targets_table(pool: PoolFigures) -> Table:
-    """Hit rates of the queries whose targets training saw, and of those whose targets it did not see."""
-    shown = ("dense", "scan", "beam", "scan + re-rank", "beam + re-rank", "both + re-rank", "both + fused")
+    """Hit rates of the queries whose targets training saw, and of those whose targets it did not
+    see.
+    """
+    shown = (
+        "dense",
+        "scan",
+        "beam",
+        "scan + re-rank",
+        "beam + re-rank",
+        "both + re-rank",
+        "both + fused",
+    )
     systems = [name for name in shown if name in pool.average.systems.index]
     columns = [Column("seen: queries"), *_percents(*(f"seen: {name}" for name in systems))]
     columns += [Column("new: queries"), *_percents(*(f"new: {name}" for name in systems))]
@@ -170,12 +222,24 @@ def targets_table(pool: PoolFigures) -> Table:
         seen, new = ([row.figure(system, name) for system in systems] for name in ("seen", "new"))
         return [row.counts.get("seen: queries"), *seen, row.counts.get("new: queries"), *new]
 
-    return by_row(f"Targets seen and not seen in training, {pool.kind}", pool, columns, cells, NOTES["targets"])
+    return by_row(
+        f"Targets seen and not seen in training, {pool.kind}",
+        pool,
+        columns,
+        cells,
+        NOTES["targets"],
+    )
 
 
 def beams_table(pools: Sequence[PoolFigures]) -> Table:
     """What the searches by IDs hand over."""
-    columns = [Column("pool"), Column("system"), Column("recall", "%"), Column("items"), Column("most items")]
+    columns = [
+        Column("pool"),
+        Column("system"),
+        Column("recall", "%"),
+        Column("items"),
+        Column("most items"),
+    ]
     columns += [Column("scored"), *_percents("first code")]
     rows: list[list[Cell]] = []
     for pool in pools:
@@ -189,7 +253,10 @@ def beams_table(pools: Sequence[PoolFigures]) -> Table:
 def health_table(health: dict) -> Table:
     """Use of the codes of each level; health: see `table_health`."""
     columns = [Column("level"), Column("codes"), Column("used"), Column("effective codes")]
-    rows = [[level["level"], level["codes"], level["used"], level["perplexity"]] for level in health["levels"]]
+    rows = [
+        [level["level"], level["codes"], level["used"], level["perplexity"]]
+        for level in health["levels"]
+    ]
     note = NOTES["health"].format(
         alone=100 * health["items_alone"],
         items=health["items"],
@@ -203,16 +270,26 @@ def factor_tables(factors: Sequence[dict]) -> list[Table]:
     """How much the codes of each level say about known factors of the items."""
     levels = [level["level"] for level in factors[0]["levels"]]
     shuffled = max(abs(level["shuffled"]) for row in factors for level in row["levels"])
-    baseline = f" With the factor shuffled ({SHUFFLES} times, mean) no entry is beyond ±{shuffled:.3f}."
+    baseline = (
+        f" With the factor shuffled ({SHUFFLES} times, mean) no entry is beyond ±{shuffled:.3f}."
+    )
     columns = [Column("factor"), Column("items"), Column("values")]
     columns += [Column(f"level {level}", digits=2) for level in levels]
     tables = []
     for figure in FACTOR_FIGURES:
         rows = [
-            [row["factor"], row["items"], row["values"], *(level[figure] for level in row["levels"])] for row in factors
+            [
+                row["factor"],
+                row["items"],
+                row["values"],
+                *(level[figure] for level in row["levels"]),
+            ]
+            for row in factors
         ]
         title = REPORTED_AS + figure.replace("_", " ")
-        tables.append(Table(title, columns, rows, NOTES[f"factors_{figure}"] + baseline * (figure == "alone")))
+        tables.append(
+            Table(title, columns, rows, NOTES[f"factors_{figure}"] + baseline * (figure == "alone"))
+        )
     return tables
 
 
@@ -237,7 +314,9 @@ def cuts_table(pool: PoolFigures) -> Table:
         for row in [*pool.rows, pool.average]
         for name in row.systems.index
     ]
-    return Table(f"Hit rate at {', '.join(map(str, CUTS))} by row and system, {pool.kind}", columns, rows)
+    return Table(
+        f"Hit rate at {', '.join(map(str, CUTS))} by row and system, {pool.kind}", columns, rows
+    )
 
 
 def hit_plot(pool: PoolFigures) -> Plot:
@@ -278,5 +357,13 @@ def factors_plot(factors: Sequence[dict]) -> Plot:
 def times_plot(pool: PoolFigures) -> Plot:
     """A bar for each system, of its stages."""
     spent = pool.average.systems.fillna(0.0)
-    series = [Series(name, spent[stage].tolist(), spent.index.tolist()) for stage, name in STAGES.items()]
-    return Plot(f"Milliseconds per query, {pool.kind}", "bars", Axis("milliseconds per query"), Axis(""), series)
+    series = [
+        Series(name, spent[stage].tolist(), spent.index.tolist()) for stage, name in STAGES.items()
+    ]
+    return Plot(
+        f"Milliseconds per query, {pool.kind}",
+        "bars",
+        Axis("milliseconds per query"),
+        Axis(""),
+        series,
+    )

@@ -3,9 +3,10 @@
     python -m genius.evaluation.right_kind RUN
     python -m genius.evaluation.right_kind RUN --collection DIR --limit 50
 
-No search is restricted to a kind. The test queries that have an answer in the index are asked with an instruction that
-training knew, with one in words that training never used and one for another kind of item, if the collection has
-such, and with none. Prints tables and writes RUN/reports/right_kind.json and .md.
+No search is restricted to a kind. The test queries that have an answer in the index are asked with
+an instruction that training knew, with one in words that training never used and one for another
+kind of item, if the collection has such, and with none. Prints tables and writes
+RUN/reports/right_kind.json and .md.
 
 Shapes: q queries of a row, n items of the index, k results, c first codes.
 """
@@ -47,22 +48,31 @@ SYSTEMS = ("dense", *SEARCHES, "first code")
 def asked(
     engine: Engine, collection: Collection, split: str, limit: int | None, seed: int
 ) -> dict[str, list[QuerySet]]:
-    """The queries of each row under each kind of instruction. Raises UserError as `read_queries` does."""
-    read = partial(read_queries, collection, engine.index, split, limit=limit, seed=seed, answerable=True)
+    """The queries of each row under each kind of instruction. Raises UserError as `read_queries`
+    does.
+    """
+    read = partial(
+        read_queries, collection, engine.index, split, limit=limit, seed=seed, answerable=True
+    )
     sets = {"known": read()}
     if collection.has_held_out_instructions():
         sets["held out"] = read(held_out=True)
-    swapped = [swap_instructions(queries, collection.instructions(), seed) for queries in sets["known"]]
+    swapped = [
+        swap_instructions(queries, collection.instructions(), seed) for queries in sets["known"]
+    ]
     if others := [queries for queries in swapped if len(queries)]:
         sets["swapped"] = others
-    return sets | {"none": [replace(queries, instructions=[""] * len(queries)) for queries in sets["known"]]}
+    return sets | {
+        "none": [replace(queries, instructions=[""] * len(queries)) for queries in sets["known"]]
+    }
 
 
 def swap_instructions(queries: QuerySet, phrasings: Instructions, seed: int) -> QuerySet:
-    """The queries of a row with an instruction for another target modality; queries without one are left out.
+    """The queries of a row with an instruction for another target modality; queries without one are
+    left out.
 
-    The instruction is one for queries of the same modality, chosen by seed and query id. Positives are unknown, so
-    there are none.
+    The instruction is one for queries of the same modality, chosen by seed and query id. Positives
+    are unknown, so there are none.
     """
     chosen, instructions, targets = [], [], []
     for query, target in zip(queries.queries, queries.targets, strict=True):
@@ -70,7 +80,9 @@ def swap_instructions(queries: QuerySet, phrasings: Instructions, seed: int) -> 
         if others:
             key = others[seeded_hash(seed, "swap", query.id) % len(others)]
             chosen.append(query)
-            instructions.append(phrasings[key][seeded_hash(seed, "instruction", query.id) % len(phrasings[key])])
+            instructions.append(
+                phrasings[key][seeded_hash(seed, "instruction", query.id) % len(phrasings[key])]
+            )
             targets.append(key[2])
     return replace(
         queries,
@@ -83,9 +95,14 @@ def swap_instructions(queries: QuerySet, phrasings: Instructions, seed: int) -> 
 
 def kinds_of_results(engine: Engine, queries: EncodedQueries) -> dict[str, np.ndarray]:
     """System -> the modality of each of its results (q, k), −1 where there are no more."""
-    rows = {"dense": flat_search(engine.index.embeddings, queries.embeddings.cpu().numpy(), FIRST)[1]}
+    rows = {
+        "dense": flat_search(engine.index.embeddings, queries.embeddings.cpu().numpy(), FIRST)[1]
+    }
     for name, options in SEARCHES.items():
-        found = [engine.retrieve(batch, options) for batch in in_batches(queries, batch_size(options.beams))]
+        found = [
+            engine.retrieve(batch, options)
+            for batch in in_batches(queries, batch_size(options.beams))
+        ]
         rows[name] = np.concatenate([each.ranked.rows for each in found])
     first_codes = np.concatenate([each.first_log_probs.argmax(-1).cpu().numpy() for each in found])
     modalities = engine.index.modalities.astype(np.int64)
@@ -94,19 +111,28 @@ def kinds_of_results(engine: Engine, queries: EncodedQueries) -> dict[str, np.nd
 
 
 def kinds_of_first_codes(index: Index) -> np.ndarray:
-    """(c,) the modality of most items with each first code: the code itself, unless first codes emerged."""
+    """(c,) the modality of most items with each first code: the code itself, unless first codes
+    emerged.
+    """
     table = index.pool().table
-    codes, counts = CodeTable(table).match(()).codes(0), np.zeros((index.code_sizes[0], len(Modality)))
+    codes, counts = (
+        CodeTable(table).match(()).codes(0),
+        np.zeros((index.code_sizes[0], len(Modality))),
+    )
     np.add.at(counts, (codes, index.modalities[table.rows]), 1)
     return counts.argmax(1)
 
 
 def right_shares(kinds: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """(q,) share of the results, of these kinds (q, k), that are of each query's target modality (q,)."""
+    """(q,) share of the results, of these kinds (q, k), that are of each query's target modality
+    (q,).
+    """
     return (kinds == targets[:, None]).sum(1) / (kinds >= 0).sum(1)
 
 
-def measure(engine: Engine, collection: Collection, sets: dict[str, list[QuerySet]], seed: int) -> list[Table]:
+def measure(
+    engine: Engine, collection: Collection, sets: dict[str, list[QuerySet]], seed: int
+) -> list[Table]:
     """Averages over the rows, then a table by row for each kind of instruction."""
     by_row, averages = [], {}
     for instruction, of_rows in sets.items():
@@ -116,13 +142,21 @@ def measure(engine: Engine, collection: Collection, sets: dict[str, list[QuerySe
         for queries, row in zip(of_rows, encoded.rows, strict=True):
             kinds = kinds_of_results(engine, row)
             shares = np.stack([right_shares(kinds[system], queries.targets) for system in SYSTEMS])
-            chosen = rng.integers(len(queries), size=(DRAWS, len(queries)))  # the same queries for each system
+            # the same queries for each system
+            chosen = rng.integers(len(queries), size=(DRAWS, len(queries)))
             means.append(shares.mean(1))
             draws.append(np.stack([of_system[chosen].mean(1) for of_system in shares]))
             name = f"{queries.row.task} {modalities_of(queries.row.task)}"
-            lines.append([name, queries.row.dataset, len(queries), *estimates(means[-1], draws[-1])])
+            lines.append(
+                [name, queries.row.dataset, len(queries), *estimates(means[-1], draws[-1])]
+            )
         averages[instruction] = estimates(np.mean(means, axis=0), np.mean(draws, axis=0))
-        columns = [Column("task"), Column("dataset"), Column("queries"), *(Column(name, "%") for name in SYSTEMS)]
+        columns = [
+            Column("task"),
+            Column("dataset"),
+            Column("queries"),
+            *(Column(name, "%") for name in SYSTEMS),
+        ]
         by_row.append(Table(f"By row, instruction: {instruction}", columns, lines))
     rows = [[system, *values] for system, *values in zip(SYSTEMS, *averages.values(), strict=True)]
     columns = [Column("system"), *(Column(f"instruction: {name}", "%") for name in sets)]
@@ -143,9 +177,13 @@ def main(arguments: list[str]) -> None:
     queries = sum(map(len, sets["known"]))
     settings = f"{queries:,} {given.split} queries, {engine.index.n:,} items, seed {given.seed}."
     note = f"{NOTES['right_kind_lead'].format(first=FIRST)}\n\n{NOTES['right_kind']} {settings}"
-    rates = {row[0]: text[1].split()[0] for row, text in zip(tables[0].rows, tables[0].texts(), strict=True)}
+    rates = {
+        row[0]: text[1].split()[0]
+        for row, text in zip(tables[0].rows, tables[0].texts(), strict=True)
+    }
     headline = (  # of known instructions, the first figures
-        f"{rates['as served']} % of the first results are of the kind asked for; {rates['dense']} % by dense search"
+        f"{rates['as served']} % of the first results are of the kind asked for; "
+        f"{rates['dense']} % by dense search"
     )
     command = command_line(MODULE, arguments)
     report = Report("Right kind", note, command, version(given.run), tables, headline=headline)

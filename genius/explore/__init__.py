@@ -1,1 +1,3 @@
-"""Looking inside: what codes mean and how healthy they are. Returns data and figures, never widgets."""
+"""Looking inside: what codes mean and how healthy they are. Returns data and figures, never
+widgets.
+"""

@@ -1,7 +1,8 @@
-"""Draw the beam tree as a plotly figure: levels from left to right, the best prefix of each level on top.
+"""Draw the beam tree as a plotly figure: levels from left to right, the best prefix of each level
+on top.
 
-Bars above the tree show how much probability the trie masked at each level. The colors are visible on light and dark;
-the caller provides the background.
+Bars above the tree show how much probability the trie masked at each level. The colors are visible
+on light and dark; the caller provides the background.
 
 Shapes: t prefixes of the tree, M levels.
 """
@@ -25,7 +26,8 @@ STEPS = np.array([1e-6, 1e-4, 0.01, 0.1, 0.5])  # probabilities at which edges b
 WIDTHS = np.array([0.5, 1, 1.8, 3, 4.5, 6.5])  # pixels
 FEWEST = 8  # prefixes of a level that space is reserved for
 ROW = 28  # pixels per prefix
-BARS, AROUND, LABEL, ROOT = 90, 70, 11, -0.75  # pixels; pixels; pixels; position on the axis of levels
+# pixels; pixels; pixels; position on the axis of levels
+BARS, AROUND, LABEL, ROOT = 90, 70, 11, -0.75
 ROOTED = Scatter(
     x=[ROOT],
     y=[0],
@@ -39,14 +41,20 @@ ROOTED = Scatter(
 
 
 def beam_figure(tree: BeamTree, codes: Sequence[int], first_codes: Sequence[str]) -> Figure:
-    """Draw the tree with the lineage of `codes` highlighted; customdata of a point is its prefix, such as 0.17.5.
+    """Draw the tree with the lineage of `codes` highlighted; customdata of a point is its prefix,
+    such as 0.17.5.
 
     first_codes: labels of the codes of level 0.
     """
     rows, marked = _rows(tree), np.zeros(len(tree), dtype=bool)
     marked[tree.lineage(codes)] = True
     return Figure(
-        [*_edges(tree, rows, marked), ROOTED, *_points(tree, rows, marked, first_codes), _bars(tree)],
+        [
+            *_edges(tree, rows, marked),
+            ROOTED,
+            *_points(tree, rows, marked, first_codes),
+            _bars(tree),
+        ],
         _layout(tree.levels, int(rows.max()) + 1),
     )
 
@@ -60,7 +68,9 @@ def format_probability(share: float) -> str:
 
 
 def format_softmax(share: float) -> str:
-    """A probability among all codes of a level, which is never certain, although rounding may make it 1."""
+    """A probability among all codes of a level, which is never certain, although rounding may make
+    it 1.
+    """
     return format_probability(min(share, 1 - 1e-9))
 
 
@@ -72,7 +82,17 @@ def _layout(levels: int, tallest: int) -> dict[str, object]:
         "height": height + AROUND,
         "showlegend": False,
         "dragmode": False,  # so that touching it scrolls the page
-        "modebar": {"remove": ["zoom", "pan", "lasso", "zoomIn", "zoomOut", "resetScale", "sendChartToCloud"]},
+        "modebar": {
+            "remove": [
+                "zoom",
+                "pan",
+                "lasso",
+                "zoomIn",
+                "zoomOut",
+                "resetScale",
+                "sendChartToCloud",
+            ]
+        },
         "xaxis": {
             "range": [ROOT - 0.3, levels - 0.6],
             "tickvals": list(range(levels)),
@@ -81,7 +101,12 @@ def _layout(levels: int, tallest: int) -> dict[str, object]:
             "zeroline": False,
             "fixedrange": True,
         },
-        "yaxis": {"range": [rows - 1, -1], "domain": [0, bars], "visible": False, "fixedrange": True},
+        "yaxis": {
+            "range": [rows - 1, -1],
+            "domain": [0, bars],
+            "visible": False,
+            "fixedrange": True,
+        },
         "yaxis2": {"range": [0, 1.45], "domain": [bars, 1], "visible": False, "fixedrange": True},
         "annotations": [
             {
@@ -108,8 +133,12 @@ def _rows(tree: BeamTree) -> np.ndarray:
 def _edges(tree: BeamTree, rows: np.ndarray, marked: np.ndarray) -> list[Scatter]:
     """One trace with gaps per color and width; the highlighted lineage is on top."""
     begun = tree.parent >= 0
-    x = np.stack([np.where(begun, tree.level - 1.0, ROOT), tree.level, np.full(len(tree), np.nan)], axis=1)
-    y = np.stack([np.where(begun, rows[tree.parent], 0.0), rows, np.full(len(tree), np.nan)], axis=1)
+    x = np.stack(
+        [np.where(begun, tree.level - 1.0, ROOT), tree.level, np.full(len(tree), np.nan)], axis=1
+    )
+    y = np.stack(
+        [np.where(begun, rows[tree.parent], 0.0), rows, np.full(len(tree), np.nan)], axis=1
+    )
     thickness = np.searchsorted(STEPS, np.exp(tree.step))
     lines = []
     for ours, color in ((False, FAINT), (True, CHOSEN)):
@@ -122,11 +151,15 @@ def _edges(tree: BeamTree, rows: np.ndarray, marked: np.ndarray) -> list[Scatter
     return lines
 
 
-def _points(tree: BeamTree, rows: np.ndarray, marked: np.ndarray, first_codes: Sequence[str]) -> list[Scatter]:
+def _points(
+    tree: BeamTree, rows: np.ndarray, marked: np.ndarray, first_codes: Sequence[str]
+) -> list[Scatter]:
     """One trace per fate, and one for the highlighted lineage of each fate."""
     prefixes = tree.prefixes()
     points = []
-    for (fate, (symbol, size)), (ours, color) in product(MARKERS.items(), ((False, OTHER), (True, CHOSEN))):
+    for (fate, (symbol, size)), (ours, color) in product(
+        MARKERS.items(), ((False, OTHER), (True, CHOSEN))
+    ):
         these = np.flatnonzero((tree.fate == fate) & (marked == ours)).tolist()
         if these:
             codes = [prefixes[number] for number in these]
@@ -136,13 +169,24 @@ def _points(tree: BeamTree, rows: np.ndarray, marked: np.ndarray, first_codes: S
                     y=rows[these],
                     name=FATES[fate],
                     mode="markers+text",
-                    text=[first_codes[prefix[0]] if len(prefix) == 1 else str(prefix[-1]) for prefix in codes],
+                    text=[
+                        first_codes[prefix[0]] if len(prefix) == 1 else str(prefix[-1])
+                        for prefix in codes
+                    ],
                     textposition="top center",
                     textfont={"size": LABEL},
                     hoverinfo="text",
-                    hovertext=[_hover(tree, number, prefix) for number, prefix in zip(these, codes, strict=True)],
+                    hovertext=[
+                        _hover(tree, number, prefix)
+                        for number, prefix in zip(these, codes, strict=True)
+                    ],
                     customdata=[".".join(map(str, prefix)) for prefix in codes],
-                    marker={"symbol": symbol, "size": size, "color": color, "line": {"width": 1.5, "color": color}},
+                    marker={
+                        "symbol": symbol,
+                        "size": size,
+                        "color": color,
+                        "line": {"width": 1.5, "color": color},
+                    },
                 )
             )
     return points
@@ -169,9 +213,11 @@ def _bars(tree: BeamTree) -> Bar:
 
 def _hover(tree: BeamTree, number: int, prefix: Sequence[int]) -> str:
     return (
-        f"<b>{' · '.join(map(str, prefix))}</b><br>rank {tree.place[number]} at level {tree.level[number]}: "
+        f"<b>{' · '.join(map(str, prefix))}</b><br>rank {tree.place[number]} at level "
+        f"{tree.level[number]}: "
         f"{FATES[Fate(tree.fate[number])]}<br>"
-        f"probability of its code {format_softmax(np.exp(tree.step[number]))} (log p {tree.step[number]:.2f})<br>"
+        f"probability of its code {format_softmax(np.exp(tree.step[number]))} (log p "
+        f"{tree.step[number]:.2f})<br>"
         f"so far log p {tree.log_prob[number]:.2f}, score {tree.score[number]:.2f}<br>"
         f"items with this beginning: {tree.items[number]:,}<br>"
         f"ruled out (masked) at this step: {format_probability(tree.masked[number])}"

@@ -38,7 +38,8 @@ class BeamTree:
     masked: np.ndarray  # (t,) probability that the trie masked when this code was chosen
     log_valid: np.ndarray  # (t,) logarithm of what it left, to all codes that continue an ID
     fate: np.ndarray  # (t,) Fate
-    mass: np.ndarray  # (M,) `masked` averaged over the beams of a level, weighted by their probability
+    # (M,) `masked` averaged over the beams of a level, weighted by their probability
+    mass: np.ndarray
 
     def __len__(self) -> int:
         """t."""
@@ -57,33 +58,49 @@ class BeamTree:
         return known
 
     def lineage(self, codes: Sequence[int]) -> np.ndarray:
-        """(≤ M,) indices of the prefixes of these codes, shortest first, as far as the search considered them."""
+        """(≤ M,) indices of the prefixes of these codes, shortest first, as far as the search
+        considered them.
+        """
         path = [-1]
         for level, code in enumerate(codes):
-            numbers = np.flatnonzero((self.level == level) & (self.parent == path[-1]) & (self.code == code))
+            numbers = np.flatnonzero(
+                (self.level == level) & (self.parent == path[-1]) & (self.code == code)
+            )
             if not len(numbers):
                 break
             path.append(int(numbers[0]))
         return np.array(path[1:], dtype=np.int64)
 
     def best(self, limit: int, codes: Sequence[int] = ()) -> Self:
-        """The part of the tree with the `limit` best IDs, these codes, and a few unsuccessful prefixes per level."""
+        """The part of the tree with the `limit` best IDs, these codes, and a few unsuccessful
+        prefixes per level.
+        """
         drawn = (self.level == self.levels - 1) & (self.fate == Fate.FOUND) & (self.place <= limit)
         drawn[self.lineage(codes)] = True
         drawn = _with_ancestors(drawn, self.parent)
         siblings = ~drawn & np.append(drawn, True)[self.parent]
         for level in range(self.levels):
             for fate in (Fate.ENDED, Fate.DROPPED):
-                drawn[np.flatnonzero(siblings & (self.level == level) & (self.fate == fate))[:DEAD_ENDS]] = True
-        number = np.append(np.cumsum(drawn) - 1, -1)  # of each prefix in the part, which has its ancestors, too
-        part = {field.name: getattr(self, field.name)[drawn] for field in fields(self) if field.name != "mass"}
+                drawn[
+                    np.flatnonzero(siblings & (self.level == level) & (self.fate == fate))[
+                        :DEAD_ENDS
+                    ]
+                ] = True
+        # of each prefix in the part, which has its ancestors, too
+        number = np.append(np.cumsum(drawn) - 1, -1)
+        part = {
+            field.name: getattr(self, field.name)[drawn]
+            for field in fields(self)
+            if field.name != "mass"
+        }
         return replace(self, **part | {"parent": number[part["parent"]]})
 
 
 def beam_tree(trace: Sequence[LevelTrace]) -> BeamTree:
     """Build the tree from the trace of an exact search."""
     columns, mass = [], []
-    beams, log_probs = np.array([-1]), np.zeros(1)  # (w,) indices and log-probabilities of the open beams
+    # (w,) indices and log-probabilities of the open beams
+    beams, log_probs = np.array([-1]), np.zeros(1)
     size = 0
     for depth, level in enumerate(trace):
         log_prob = log_probs[level.parent] + level.step_log_prob

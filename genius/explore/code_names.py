@@ -1,7 +1,8 @@
 """Names of codes: the words that fit the items of a prefix, and the pictures nearest to their mean
 embedding.
 
-    names.json    the named prefixes with their words and pictures, and on how many items the words were checked
+    names.json    the named prefixes with their words and pictures, and on how many items the words
+                  were checked
 
 `python -m training.names RUN` computes them once and stores them as a part of the run. A prefix is
 named if at least MIN_ITEMS items have it. Its words (word_fits.py) fit at least half of the items
@@ -55,12 +56,15 @@ class NamesFile(BaseModel):
 
     model_config = EXACT
     prefixes: Annotated[
-        list[Annotated[str, Field(pattern=r"^\d{1,5}(\.\d{1,5})*$", max_length=400)]], Field(max_length=MOST)
+        list[Annotated[str, Field(pattern=r"^\d{1,5}(\.\d{1,5})*$", max_length=400)]],
+        Field(max_length=MOST),
     ]
     words: list[Annotated[list[Annotated[str, Field(max_length=100)]], Field(max_length=WORDS)]]
     fits: list[Annotated[int, Field(ge=0)]]
     checked: list[Annotated[int, Field(ge=0)]]
-    pictures: list[Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=PICTURES)]]
+    pictures: list[
+        Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=PICTURES)]
+    ]
 
 
 def code_names(profiles: Profiles, forced: bool) -> dict[Pattern, CodeName]:
@@ -88,7 +92,9 @@ def naming_of(profiles: Profiles, matches: Matches) -> Naming:
 
 
 def typical_pictures(profiles: Profiles, matches: Matches) -> tuple[str, ...]:
-    """Ids of the items whose pictures are nearest to the mean of all, photographs first; none for texts."""
+    """Ids of the items whose pictures are nearest to the mean of all, photographs first; none for
+    texts.
+    """
     modalities = profiles.index.modalities[matches.rows]
     if (modalities == Modality.TEXT).any():
         return ()
@@ -111,10 +117,14 @@ def save_names(names: Names, folder: Path) -> None:
 
 def load_names(folder: Path) -> dict[Pattern, CodeName]:
     """Read names.json. Raises UserError for a damaged file."""
-    with damage_explained(f"the names of codes in {folder} cannot be read", f"make them again: {COMMAND}"):
+    with damage_explained(
+        f"the names of codes in {folder} cannot be read", f"make them again: {COMMAND}"
+    ):
         columns = read_json(folder / FILE, NamesFile)
         return {
-            tuple(map(int, prefix.split("."))): CodeName(tuple(words), fits, checked, tuple(pictures))
+            tuple(map(int, prefix.split("."))): CodeName(
+                tuple(words), fits, checked, tuple(pictures)
+            )
             for prefix, words, fits, checked, pictures in zip(*dict(columns).values(), strict=True)
         }
 
@@ -133,7 +143,9 @@ class CodeNamer:
     """
 
     def __init__(self, engine: Engine, path: Path):
-        """path: the run. Stored names that cannot be read are left out, with a warning in the log."""
+        """path: the run. Stored names that cannot be read are left out, with a warning in the
+        log.
+        """
         self.engine = engine
         self.forced = engine.first_code_is_modality
         self.names: Names | None = None
@@ -150,7 +162,9 @@ class CodeNamer:
         return self.profiles_of(self.engine.index)
 
     def prepare(self) -> None:
-        """Name the codes of a run that has no names in store; some seconds for thousands of items."""
+        """Name the codes of a run that has no names in store; some seconds for thousands of
+        items.
+        """
         if self.names is None:
             self.names = code_names(self.profiles, self.forced)
 
@@ -171,5 +185,7 @@ class CodeNamer:
     def labels(self) -> dict[str, str]:
         """All names by prefix, such as 0.17; the first code by its modality if it is one."""
         modalities = {str(int(modality)): modality.name.capitalize() for modality in Modality}
-        given = {format_pattern(prefix, "."): name.label for prefix, name in (self.names or {}).items()}
+        given = {
+            format_pattern(prefix, "."): name.label for prefix, name in (self.names or {}).items()
+        }
         return given | (modalities if self.forced else {})

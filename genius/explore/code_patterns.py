@@ -1,4 +1,6 @@
-"""Parse and format code patterns: as users type them, as the page shows them, and as URLs contain them."""
+"""Parse and format code patterns: as users type them, as the page shows them, and as URLs contain
+them.
+"""
 
 import re
 from collections.abc import Sequence
@@ -12,12 +14,16 @@ MAX_PATTERN_LENGTH = 200  # characters of a typed pattern
 
 
 def parse_pattern(text: str, code_sizes: Sequence[int]) -> Pattern:
-    """Parse `0 · 17 · * · 5`, `0.17.*.5`, `0-17-*-5` or `0 17 * 5`; an empty text is the pattern that matches all.
+    """Parse `0 · 17 · * · 5`, `0.17.*.5`, `0-17-*-5` or `0 17 * 5`; an empty text is the pattern
+    that matches all.
 
-    Raises UserError for a word that is not a code, a code that the level does not have, or too many levels.
+    Raises UserError for a word that is not a code, a code that the level does not have, or too many
+    levels.
     """
     if not isinstance(text, str) or len(text) > MAX_PATTERN_LENGTH:
-        raise UserError(f"A pattern has at most {MAX_PATTERN_LENGTH} characters, for example 0 · 17 · * · 5.")
+        raise UserError(
+            f"A pattern has at most {MAX_PATTERN_LENGTH} characters, for example 0 · 17 · * · 5."
+        )
     words = [word for word in SEPARATORS.split(text) if word]
     if len(words) > len(code_sizes):
         raise UserError(f"The pattern has {len(words)} codes; an ID has {len(code_sizes)}.")
@@ -35,7 +41,8 @@ def _code(word: str, level: int, size: int) -> int | None:
         return None
     if not re.fullmatch(r"[0-9]+", word):
         raise UserError(
-            f"{quoted(word)} is not a code; write numbers, and {ANY} for any code, for example 0 · 17 · {ANY} · 5."
+            f"{quoted(word)} is not a code; write numbers, and {ANY} for any code, for "
+            f"example 0 · 17 · {ANY} · 5."
         )
     if len(word) > len(str(size)) or int(word) >= size:
         raise UserError(f"Level {level} has codes 0 to {size - 1}, not {word}.")

@@ -71,7 +71,9 @@ class Profiles:
 
     @cached_property
     def _words(self) -> WordFits:
-        return WordFits(self.index, kind_centers(self.index), self._encode if self.engine.has_encoder else None)
+        return WordFits(
+            self.index, kind_centers(self.index), self._encode if self.engine.has_encoder else None
+        )
 
     def overview(self, matches: Matches) -> Overview:
         pattern = matches.pattern
@@ -112,5 +114,9 @@ class Profiles:
 
     def _encode(self, words: list[str]) -> np.ndarray:
         queries = [Query(text=word, reading=UNREAD) for word in words]
-        batches = [queries[start : start + ENCODE_BATCH] for start in range(0, len(words), ENCODE_BATCH)]
-        return np.concatenate([self.engine.encode(batch).embeddings.cpu().numpy() for batch in batches])
+        batches = [
+            queries[start : start + ENCODE_BATCH] for start in range(0, len(words), ENCODE_BATCH)
+        ]
+        return np.concatenate(
+            [self.engine.encode(batch).embeddings.cpu().numpy() for batch in batches]
+        )

@@ -54,7 +54,8 @@ class CodeSearch:
     def __init__(self, profiles: Profiles):
         self.profiles, self.index = profiles, profiles.index
         self.words = profiles.words
-        self.first = int(profiles.engine.first_code_is_modality)  # level of the first code that is searched for
+        # level of the first code that is searched for
+        self.first = int(profiles.engine.first_code_is_modality)
         self.patterns, self.items, self.member = self._codes()
         sums = np.zeros((len(self.patterns), self.index.embeddings.shape[1]))
         for rows in _chunks(np.arange(self.index.n)):
@@ -67,7 +68,8 @@ class CodeSearch:
         """
         sizes, packed = self.index.code_sizes, self.index.packed
         patterns: list[Pattern] = [(None,) * self.first]
-        rows, group = np.arange(self.index.n), np.zeros(self.index.n, np.int64)  # items, and the code that each has
+        # items, and the code that each has
+        rows, group = np.arange(self.index.n), np.zeros(self.index.n, np.int64)
         found: list[Pattern] = []
         members, counts = [], []
         for level, field in list(enumerate(fields(sizes)))[self.first :]:
@@ -76,17 +78,24 @@ class CodeSearch:
             large = items >= MIN_ITEMS
             kept = large[group]
             rows, group = rows[kept], (np.cumsum(large) - 1)[group[kept]]
-            patterns = [(*patterns[code // sizes[level]], code % sizes[level]) for code in extended[large].tolist()]
+            patterns = [
+                (*patterns[code // sizes[level]], code % sizes[level])
+                for code in extended[large].tolist()
+            ]
             members.append((rows, group + len(found)))
             counts.append(items[large])
             found += patterns
         rows, codes = (np.concatenate(parts) for parts in zip(*members, strict=True))
         of_code = np.concatenate(counts)
         chosen = np.sort(np.argsort(-of_code, kind="stable")[:MOST_CODES])
-        member = csr_matrix((np.ones(len(rows), np.float32), (rows, codes)), shape=(self.index.n, len(found)))
+        member = csr_matrix(
+            (np.ones(len(rows), np.float32), (rows, codes)), shape=(self.index.n, len(found))
+        )
         return [found[place] for place in chosen.tolist()], of_code[chosen], member[:, chosen]
 
-    def find(self, embedding: np.ndarray, text: str, has_picture: bool, most: int) -> list[FoundCode]:
+    def find(
+        self, embedding: np.ndarray, text: str, has_picture: bool, most: int
+    ) -> list[FoundCode]:
         """The codes whose items fit a query with this embedding (d,) best, of each branch the best
         one.
         """
@@ -117,12 +126,18 @@ class CodeSearch:
         """(d,) the mean of what is like this query."""
         if has_picture:
             return self.words.centers[Modality.PAIR if text else Modality.IMAGE]
-        is_sentence = len(text.split()) > FEW_WORDS and (self.index.modalities == Modality.TEXT).any()
+        is_sentence = (
+            len(text.split()) > FEW_WORDS and (self.index.modalities == Modality.TEXT).any()
+        )
         return self.words.centers[Modality.TEXT] if is_sentence else self.words.center
 
     def near(self, pattern: Pattern, most: int) -> list[FoundCode]:
         """The codes nearest to the items that match a pattern, of other branches than its own."""
-        rows = self._rows(pattern) if any(code is not None for code in pattern[self.first :]) else np.zeros(0, int)
+        rows = (
+            self._rows(pattern)
+            if any(code is not None for code in pattern[self.first :])
+            else np.zeros(0, int)
+        )
         if not len(rows):
             return []
         vector = directions(self.words.centered(rows).mean(0, keepdims=True))[0]
@@ -135,7 +150,12 @@ class CodeSearch:
         return random.choice(self.patterns)
 
     def _best(
-        self, ranks: np.ndarray, vector: np.ndarray, most: int, taken: list[Pattern], fitting: np.ndarray | None
+        self,
+        ranks: np.ndarray,
+        vector: np.ndarray,
+        most: int,
+        taken: list[Pattern],
+        fitting: np.ndarray | None,
     ) -> list[FoundCode]:
         """The codes that rank highest (u,). taken: patterns whose branches are left out."""
         found: list[FoundCode] = []
@@ -151,20 +171,27 @@ class CodeSearch:
 
     def _is_same_branch(self, pattern: Pattern, other: Pattern) -> bool:
         """Whether one of them begins with the other, whatever the kind of their items."""
-        return all(one == two for one, two in zip(pattern[self.first :], other[self.first :], strict=False))
+        return all(
+            one == two for one, two in zip(pattern[self.first :], other[self.first :], strict=False)
+        )
 
     def _rows(self, pattern: Pattern) -> np.ndarray:
         """Rows of an even sample of the matching items (s,), ascending."""
         table, prefixes = self.profiles.table, [pattern]
-        if pattern[: self.first] == (None,):  # of each kind, since a prefix is looked up without a scan
+        # of each kind, since a prefix is looked up without a scan
+        if pattern[: self.first] == (None,):
             prefixes = [(kind, *pattern[1:]) for kind in range(table.code_sizes[0])]
-        return np.sort(spread(np.concatenate([table.match(prefix).rows for prefix in prefixes]), SAMPLE))
+        return np.sort(
+            spread(np.concatenate([table.match(prefix).rows for prefix in prefixes]), SAMPLE)
+        )
 
     def _described(self, place: int, similarity: float, fitting: int | None) -> FoundCode:
         rows = self._rows(self.patterns[place])
         shown = typical_rows(self.profiles, rows, STRIP)
         naming = self.words.naming(rows)
-        return FoundCode(self.patterns[place], int(self.items[place]), fitting, similarity, naming, shown)
+        return FoundCode(
+            self.patterns[place], int(self.items[place]), fitting, similarity, naming, shown
+        )
 
 
 def _chunks(rows: np.ndarray) -> list[np.ndarray]:

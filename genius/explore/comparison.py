@@ -1,6 +1,7 @@
 """Search one query with several systems and compare their results and times.
 
-Shapes: s systems, k results per system, u distinct items found, n items of the index, d embedding dim.
+Shapes: s systems, k results per system, u distinct items found, n items of the index, d embedding
+dim.
 """
 
 import threading
@@ -34,11 +35,16 @@ class SearchSystem:
     options: SearchOptions | None = None  # of a beam search; None: dense search
 
 
-FLAT = SearchSystem("faiss flat", "Dense search: compares the query with every item by their embeddings; exact.")
-HNSW = SearchSystem("faiss HNSW", "Dense search along a graph of similar items; faster, but may miss some.")
+FLAT = SearchSystem(
+    "faiss flat", "Dense search: compares the query with every item by their embeddings; exact."
+)
+HNSW = SearchSystem(
+    "faiss HNSW", "Dense search along a graph of similar items; faster, but may miss some."
+)
 FUSED = SearchSystem(  # where the index keeps fused features
     "As on Search",
-    "Generation and the scan find items; the similarity of their features before coding orders them.",
+    "Generation and the scan find items; the similarity of their features before coding "
+    "orders them.",
     SearchOptions(order="fused"),
 )
 SCAN = SearchSystem(  # where codes have codewords
@@ -48,11 +54,14 @@ SCAN = SearchSystem(  # where codes have codewords
 )
 SYSTEMS = (  # in the order shown
     SearchSystem(
-        "Generation", "Writes IDs code by code (beam search); the scores of the IDs order their items.", GENERATED
+        "Generation",
+        "Writes IDs code by code (beam search); the scores of the IDs order their items.",
+        GENERATED,
     ),
     SearchSystem(
         "Generation + re-rank",
-        "Stops once its beams hold few more items than there are beams; similarity (of the embeddings) orders them.",
+        "Stops once its beams hold few more items than there are beams; similarity (of "
+        "the embeddings) orders them.",
         SearchOptions(mode="generate", order="cosine"),
     ),
     SCAN,
@@ -69,7 +78,8 @@ REPEATS = 3  # the median is reported
 SLOW = 500  # milliseconds; a slower system runs only once
 MAX_GRAPH_BYTES = 4 * 10**9  # any visitor can have the graph built: 1.2 million items of d = 768
 
-Answer = tuple[np.ndarray, np.ndarray, dict[str, float]]  # cosines and rows (1, k), and milliseconds by stage
+# cosines and rows (1, k), and milliseconds by stage
+Answer = tuple[np.ndarray, np.ndarray, dict[str, float]]
 
 
 @dataclass(frozen=True)
@@ -112,13 +122,16 @@ class Comparison:
     def __init__(self, engine: Engine):
         self.engine = engine
         self._graph: faiss.IndexHNSWFlat | None = None
-        self._graph_index: weakref.ref[Index] | None = None  # of the graph, which alone keeps no index alive
+        # of the graph, which alone keeps no index alive
+        self._graph_index: weakref.ref[Index] | None = None
         self._building = threading.Lock()
 
     @property
     def systems(self) -> tuple[SearchSystem, ...]:
         """In the order shown."""
-        systems = SYSTEMS if self.engine.index.fused is None else (*SYSTEMS[:2], FUSED, *SYSTEMS[2:])
+        systems = (
+            SYSTEMS if self.engine.index.fused is None else (*SYSTEMS[:2], FUSED, *SYSTEMS[2:])
+        )
         return tuple(one for one in systems if self.engine.has_codewords or one is not SCAN)
 
     @property
@@ -134,18 +147,22 @@ class Comparison:
         if size <= MAX_GRAPH_BYTES:
             return None
         return (
-            f"The HNSW graph of {self.engine.index.n:,} items would take {size / 1e9:.1f} GB of this server's memory, "
-            f"more than the {MAX_GRAPH_BYTES / 1e9:.0f} GB that it spends on a comparison; compare without HNSW."
+            f"The HNSW graph of {self.engine.index.n:,} items would take {size / 1e9:.1f} "
+            "GB of this server's memory, "
+            f"more than the {MAX_GRAPH_BYTES / 1e9:.0f} GB that it spends on a "
+            "comparison; compare without HNSW."
         )
 
     def build(self, progress: Progress = lambda items: None) -> faiss.IndexHNSWFlat:
-        """Build the HNSW graph if necessary and return it. Concurrent callers wait for the same graph.
+        """Build the HNSW graph if necessary and return it. Concurrent callers wait for the same
+        graph.
 
         Raises UserError if the graph would be too large, see `hnsw_problem`.
         """
         with self._building:
             if not self.built:
-                self._graph = self._graph_index = None  # of an index before: there is no memory for two graphs
+                # of an index before: there is no memory for two graphs
+                self._graph = self._graph_index = None
                 if self.hnsw_problem:
                     raise UserError(self.hnsw_problem)
                 index = self.engine.index
@@ -164,33 +181,57 @@ class Comparison:
     ) -> Iterator[SystemResults]:
         """Yield the results of each system for one query.
 
-        decoder_weight: against geometry, of the systems that name none; None: the run's. modality: restrict the
-        results to it. hnsw: include HNSW, and build its graph if necessary. Raises UserError for an invalid k, beam
-        size or weight, for a modality without items, and where `build` does.
+        decoder_weight: against geometry, of the systems that name none; None: the run's. modality:
+        restrict the results to it. hnsw: include HNSW, and build its graph if necessary. Raises
+        UserError for an invalid k, beam size or weight, for a modality without items, and where
+        `build` does.
         """
-        checked = checked_options(SearchOptions(k=k, beams=beams, modality=modality, decoder_weight=decoder_weight))
-        usual = self.engine.decoder.config.decoder_weight if decoder_weight is None else decoder_weight
+        checked = checked_options(
+            SearchOptions(k=k, beams=beams, modality=modality, decoder_weight=decoder_weight)
+        )
+        usual = (
+            self.engine.decoder.config.decoder_weight if decoder_weight is None else decoder_weight
+        )
         index, embeddings = self.engine.index, query.embeddings.float().cpu().numpy()
         rows = None if modality is None else np.flatnonzero(index.modalities == modality)
-        walk = faiss.SearchParametersHNSW(efSearch=EFFORT, sel=None if rows is None else faiss.IDSelectorBatch(rows))
+        walk = faiss.SearchParametersHNSW(
+            efSearch=EFFORT, sel=None if rows is None else faiss.IDSelectorBatch(rows)
+        )
         encoded = EncodedQueries.from_vectors(embeddings, query.z, self.engine.device)
         for system in self.systems:
             if system.options:
                 fixed = system.options.decoder_weight
                 weight = usual if fixed is None else fixed
                 options = replace(
-                    system.options, k=checked.k, beams=checked.beams, modality=modality, decoder_weight=weight
+                    system.options,
+                    k=checked.k,
+                    beams=checked.beams,
+                    modality=modality,
+                    decoder_weight=weight,
                 )
-                yield replace(_median(system, partial(self._generate, encoded, options)), weight=weight)
+                yield replace(
+                    _median(system, partial(self._generate, encoded, options)), weight=weight
+                )
             elif system is FLAT:
-                yield _median(system, partial(_timed, flat_search, index.embeddings, embeddings, checked.k, rows))
+                yield _median(
+                    system,
+                    partial(_timed, flat_search, index.embeddings, embeddings, checked.k, rows),
+                )
             elif hnsw:
-                yield _median(system, partial(_timed, self.build().search, embeddings, checked.k, params=walk))
+                yield _median(
+                    system, partial(_timed, self.build().search, embeddings, checked.k, params=walk)
+                )
 
     def _generate(self, encoded: EncodedQueries, options: SearchOptions) -> Answer:
         retrieved = self.engine.retrieve(encoded, options)
-        by_embedding = Similarity(retrieved.version.index.embeddings, encoded.embeddings.cpu().numpy())
-        return retrieved.ranked.similarities(by_embedding), retrieved.ranked.rows, retrieved.milliseconds
+        by_embedding = Similarity(
+            retrieved.version.index.embeddings, encoded.embeddings.cpu().numpy()
+        )
+        return (
+            retrieved.ranked.similarities(by_embedding),
+            retrieved.ranked.rows,
+            retrieved.milliseconds,
+        )
 
 
 def rank_agreement(by_system: Sequence[SystemResults]) -> Agreement:
@@ -211,7 +252,9 @@ def rank_agreement(by_system: Sequence[SystemResults]) -> Agreement:
     )
 
 
-def _timed(search: Callable[..., tuple[np.ndarray, np.ndarray]], *args: object, **kwargs: object) -> Answer:
+def _timed(
+    search: Callable[..., tuple[np.ndarray, np.ndarray]], *args: object, **kwargs: object
+) -> Answer:
     start = time.perf_counter()
     cosines, rows = search(*args, **kwargs)
     return cosines, rows, {"search": 1000 * (time.perf_counter() - start)}

@@ -13,7 +13,8 @@ from genius.index.segments import Vectors
 from genius.schema import Hit
 
 BLOCK_ROWS = 16_384  # embeddings in memory at once
-SAMPLE, RUN = 100_000, 64  # embeddings read from an index too large for exact ranks; adjacent rows per read
+# embeddings read from an index too large for exact ranks; adjacent rows per read
+SAMPLE, RUN = 100_000, 64
 
 
 @dataclass(frozen=True)
@@ -54,23 +55,32 @@ def explain(hit: Hit, tree: BeamTree, items: int, dense_rank: int) -> Explanatio
 
 
 def dense_ranks(embeddings: Vectors, query: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """(m,) ranks of the items at `rows` (m,) in dense search: 1 + the number of items with a larger cosine.
+    """(m,) ranks of the items at `rows` (m,) in dense search: 1 + the number of items with a larger
+    cosine.
 
     Exact for up to EXACT_ITEMS items; above, estimated from an evenly spread sample.
     embeddings (n, d) fp16, memory-mapped; query (d,); both normalized.
     """
     query = query.astype(np.float32)
     asked, place = np.unique(_cosines(embeddings[rows], query), return_inverse=True)  # ascending
-    above = np.zeros(len(asked) + 1, dtype=np.int64)  # histogram of items by how many asked cosines they exceed
+    # histogram of items by how many asked cosines they exceed
+    above = np.zeros(len(asked) + 1, dtype=np.int64)
     compared = np.arange(len(embeddings))
     if len(embeddings) > EXACT_ITEMS:
-        compared = (np.linspace(0, len(embeddings) - RUN, SAMPLE // RUN).astype(int)[:, None] + np.arange(RUN)).ravel()
+        compared = (
+            np.linspace(0, len(embeddings) - RUN, SAMPLE // RUN).astype(int)[:, None]
+            + np.arange(RUN)
+        ).ravel()
     for part in np.array_split(compared, -(-len(compared) // BLOCK_ROWS)):
-        above += np.bincount(np.searchsorted(asked, _cosines(embeddings[part], query)), minlength=len(above))
+        above += np.bincount(
+            np.searchsorted(asked, _cosines(embeddings[part], query)), minlength=len(above)
+        )
     larger = above[::-1].cumsum()[::-1][1:]  # for each asked cosine: number of items above it
     return 1 + larger[place] * len(embeddings) // len(compared)
 
 
 def _cosines(embeddings: np.ndarray, query: np.ndarray) -> np.ndarray:
-    """(n, d), (d,) -> (n,). einsum, so that the cosine of a vector does not depend on the block it is in."""
+    """(n, d), (d,) -> (n,). einsum, so that the cosine of a vector does not depend on the block it
+    is in.
+    """
     return np.einsum("nd,d->n", embeddings.astype(np.float32), query)

@@ -26,8 +26,8 @@ WEIGHTS = tuple(step / 20 for step in range(20, -1, -1))  # from only the query 
 def describe_item(engine: Engine, row: int, neighbors: int = 8) -> dict[str, Any]:
     """What is known of an item: item (an Item), codes, facts, neighbours, exact.
 
-    facts: [(name, value)] from its source. neighbours: see `nearest_items`, [{"row", "item", "cosine"}]; exact: whether
-    they are exact. Raises UserError for an unknown row.
+    facts: [(name, value)] from its source. neighbours: see `nearest_items`, [{"row", "item",
+    "cosine"}]; exact: whether they are exact. Raises UserError for an unknown row.
     """
     index = engine.index
     if type(row) is not int or not 0 <= row < index.n:
@@ -49,8 +49,8 @@ def describe_item(engine: Engine, row: int, neighbors: int = 8) -> dict[str, Any
 def nearest_items(engine: Engine, row: int, k: int) -> tuple[np.ndarray, np.ndarray]:
     """(cosines, rows) of the k nearest items by embedding, without the item itself; (≤ k,) each.
 
-    Exact for up to EXACT_ITEMS items. Above, candidates are the items whose quantized vectors are nearest to the item's
-    own, by a scan of the IDs, ranked by their exact cosines.
+    Exact for up to EXACT_ITEMS items. Above, candidates are the items whose quantized vectors are
+    nearest to the item's own, by a scan of the IDs, ranked by their exact cosines.
     """
     index = engine.index
     vector = np.asarray(index.embeddings[row : row + 1], dtype=np.float32)  # (1, d)
@@ -70,7 +70,10 @@ def nearest_items(engine: Engine, row: int, k: int) -> tuple[np.ndarray, np.ndar
 def source_facts(source: str) -> list[tuple[str, str]]:
     """(name, value) pairs of the plain values, and of the lists of words, in a source's fields."""
     fields = source_fields(source).items()
-    shown = [(name, ", ".join(map(str, value)) if isinstance(value, list) else value) for name, value in fields]
+    shown = [
+        (name, ", ".join(map(str, value)) if isinstance(value, list) else value)
+        for name, value in fields
+    ]
     return [(name, str(value)) for name, value in shown if isinstance(value, str | int | float)]
 
 
@@ -81,7 +84,9 @@ def item_query(index: Index, row: int) -> Query:
     """
     (item,) = index.items([row])
     picture = index.thumbnail(row)
-    return Query(item.text[:MAX_TEXT], None if picture is None else open_image(picture), reading=UNREAD)
+    return Query(
+        item.text[:MAX_TEXT], None if picture is None else open_image(picture), reading=UNREAD
+    )
 
 
 def row_of(index: Index, id: str) -> int:
@@ -93,14 +98,23 @@ def row_of(index: Index, id: str) -> int:
 
 
 def interpolate(
-    engine: Engine, query: SearchResult, row: int, options: SearchOptions, weights: Sequence[float] = WEIGHTS
+    engine: Engine,
+    query: SearchResult,
+    row: int,
+    options: SearchOptions,
+    weights: Sequence[float] = WEIGHTS,
 ) -> list[SearchResult]:
-    """Search, in one batch, with mixtures of a query and the item at `row`, one for each weight of the query.
+    """Search, in one batch, with mixtures of a query and the item at `row`, one for each weight of
+    the query.
 
     The item's embedding comes from the index; its z is computed from its thumbnail and text.
     Raises UserError for an invalid option.
     """
-    item = engine.encode([item_query(engine.index, row)]) if engine.has_encoder else engine.vectors_of(row)
+    item = (
+        engine.encode([item_query(engine.index, row)])
+        if engine.has_encoder
+        else engine.vectors_of(row)
+    )
     stored = np.asarray(engine.index.embeddings[row], dtype=np.float32)
     embeddings = interpolated(query.embedding, stored, weights)
     embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)

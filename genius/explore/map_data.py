@@ -63,7 +63,8 @@ class Region:
 
     tier: Annotated[int, Field(ge=0, lt=TIERS)]  # 0: the largest
     parent: RegionNumber | None  # the region of the size above that it is part of
-    words: tuple[Annotated[str, Field(max_length=100)], ...]  # no two regions of one size have the same; empty: mixed
+    # no two regions of one size have the same; empty: mixed
+    words: tuple[Annotated[str, Field(max_length=100)], ...]
     items: Annotated[int, Field(ge=1)]  # all were tried
     fits: Annotated[int, Field(ge=0)]  # of these, those that one of the words fits
     portrait: Annotated[str, Field(max_length=200)]  # id of an item that stands for it; empty: none
@@ -102,11 +103,15 @@ class Maps:
         return found
 
     def save(self, folder: Path) -> None:
-        np.save(folder / "places.npy", np.rint(self.places * SCALE).astype(np.int16), allow_pickle=False)
+        np.save(
+            folder / "places.npy", np.rint(self.places * SCALE).astype(np.int16), allow_pickle=False
+        )
         np.save(folder / "keys.npy", self.keys, allow_pickle=False)
         np.save(folder / "regions.npy", self.region_of.astype(np.uint16), allow_pickle=False)
         views, regions = ([asdict(one) for one in some] for some in (self.views, self.regions))
-        write_compact(folder / "map.json", {"views": views, "regions": regions, "datasets": self.names})
+        write_compact(
+            folder / "map.json", {"views": views, "regions": regions, "datasets": self.names}
+        )
 
     @classmethod
     def load(cls, folder: Path) -> Self:
@@ -128,12 +133,19 @@ class Maps:
                 if region.parent is not None and region.parent >= number:
                     raise ValueError("a region comes before the one that it is part of")
             named = [
-                number for view in file.views for one in view.moved for number in (one.region, one.left, one.joined)
+                number
+                for view in file.views
+                for one in view.moved
+                for number in (one.region, one.left, one.joined)
             ]
-            if max((number for number in named if number is not None), default=0) >= len(file.regions):
+            if max((number for number in named if number is not None), default=0) >= len(
+                file.regions
+            ):
                 raise ValueError("a region that moved is not listed")
         names = {int(number): name for number, name in file.datasets.items()}
-        return cls(file.views, places.astype(np.float32) / SCALE, keys, file.regions, region_of, names)
+        return cls(
+            file.views, places.astype(np.float32) / SCALE, keys, file.regions, region_of, names
+        )
 
 
 class MapFile(BaseModel):

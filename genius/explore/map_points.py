@@ -80,7 +80,8 @@ class MapPoints:
         step = -(-len(self._mapped) // MAX_COMPARED)
         compared, rows = self._mapped[::step], self.rows[: len(self._mapped)][::step]
         vectors, others = (
-            np.asarray(self.index.embeddings[some], dtype=np.float32) for some in (self.rows[-len(self.added) :], rows)
+            np.asarray(self.index.embeddings[some], dtype=np.float32)
+            for some in (self.rows[-len(self.added) :], rows)
         )
         near = [nearest_points(vector @ others.T) for vector in vectors]
         return compared[[points for points, _ in near]], np.array([weights for _, weights in near])
@@ -88,7 +89,9 @@ class MapPoints:
     @cached_property
     def regions(self) -> np.ndarray:
         """(p,) the smallest region of each; of an added item that of the most similar one."""
-        return np.concatenate([self.maps.region_of[self._mapped], self.maps.region_of[self._near[0][:, 0]]])
+        return np.concatenate(
+            [self.maps.region_of[self._mapped], self.maps.region_of[self._near[0][:, 0]]]
+        )
 
     @cached_property
     def datasets(self) -> np.ndarray:
@@ -105,7 +108,9 @@ class MapPoints:
     @cached_property
     def dates(self) -> np.ndarray:
         """(p,) strings, empty where none is known."""
-        return np.array([str(source_fields(item.source).get(DATE, "")) for item in self.index.items(self.rows)])
+        return np.array(
+            [str(source_fields(item.source).get(DATE, "")) for item in self.index.items(self.rows)]
+        )
 
     @cached_property
     def years(self) -> Mapping[str, int]:
@@ -173,4 +178,6 @@ def spread_overlapping(places: np.ndarray) -> np.ndarray:
     turn = np.empty(len(places))
     turn[order] = positions_in_lists(counts)
     angle = turn * np.pi * (3 - np.sqrt(5))
-    return (places + STEP * np.sqrt(turn)[:, None] * np.stack([np.cos(angle), np.sin(angle)], 1)).astype(np.float32)
+    return (
+        places + STEP * np.sqrt(turn)[:, None] * np.stack([np.cos(angle), np.sin(angle)], 1)
+    ).astype(np.float32)

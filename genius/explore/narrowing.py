@@ -1,8 +1,9 @@
 """How the codes of one ID narrow down what may be found, level by level.
 
-A probability is the decoder's, of a code among the *valid* codes of its level: those that continue an existing ID. What
-it gave to all other codes, which the trie masks, is told apart. The decoder scores any ID that is given, so these are
-known for every result, whether or not the beam search kept it; where it would have lost it is read from its trace.
+A probability is the decoder's, of a code among the *valid* codes of its level: those that continue
+an existing ID. What it gave to all other codes, which the trie masks, is told apart. The decoder
+scores any ID that is given, so these are known for every result, whether or not the beam search
+kept it; where it would have lost it is read from its trace.
 
 Shapes: s items shown of a level, M levels, k codes of a level.
 """
@@ -63,7 +64,8 @@ class Narrowing:
     shown: tuple[int, ...]  # (s,) rows of some of them
     steps: tuple[CodeStep, ...]
     place: int | None  # rank of the ID among the generated ones, from 1; None: it was not generated
-    ranks: tuple[BeamRank, ...]  # of its beginnings, until the beam search dropped one; empty: there was none
+    # of its beginnings, until the beam search dropped one; empty: there was none
+    ranks: tuple[BeamRank, ...]
 
     @property
     def codes(self) -> tuple[int, ...]:
@@ -75,15 +77,21 @@ class Narrowing:
         return self.steps[-1].chosen.items
 
     def branched(self, level: int, code: int, after: Self) -> Self:
-        """The same steps with another code at this level, and from there on those of another search.
+        """The same steps with another code at this level, and from there on those of another
+        search.
 
-        after: of a search for the same query in which every ID began with the codes up to this one. Raises KeyError if
-        the search did not consider the code.
+        after: of a search for the same query in which every ID began with the codes up to this one.
+        Raises KeyError if the search did not consider the code.
         """
         step = self.steps[level]
         known = {choice.code: choice for choice in (step.chosen, *step.others)}
         chosen = known.pop(code)
-        here = replace(after.steps[level], chosen=chosen, others=_by_probability(known.values()), masked=step.masked)
+        here = replace(
+            after.steps[level],
+            chosen=chosen,
+            others=_by_probability(known.values()),
+            masked=step.masked,
+        )
         return replace(after, steps=(*self.steps[:level], here, *after.steps[level + 1 :]))
 
 
@@ -92,11 +100,13 @@ def narrowing(
 ) -> Narrowing:
     """The steps that generate an ID with these codes (M,).
 
-    result: of a search over the items of `table`. log_probs: of all codes of each level (k,) after those before, as
-    `Engine.code_log_probs` gives them.
+    result: of a search over the items of `table`. log_probs: of all codes of each level (k,) after
+    those before, as `Engine.code_log_probs` gives them.
     """
     codes = tuple(codes)
-    place = next((place for place, found in enumerate(result.generated, 1) if found.codes == codes), None)
+    place = next(
+        (place for place, found in enumerate(result.generated, 1) if found.codes == codes), None
+    )
     start = before = table.match(())
     steps = []
     for level, (code, scores) in enumerate(zip(codes, log_probs, strict=True)):
@@ -109,7 +119,10 @@ def narrowing(
         columns = zip(valid.tolist(), probabilities.tolist(), counts.tolist(), strict=True)
         choices = {one: CodeChoice(one, share, items) for one, share, items in columns}
         chosen = choices.pop(code)
-        others, masked = _by_probability(choices.values()), max(0.0, 1 - float(np.exp(most) * shares.sum()))
+        others, masked = (
+            _by_probability(choices.values()),
+            max(0.0, 1 - float(np.exp(most) * shares.sum())),
+        )
         one_id = bool((before.packed[0] == before.packed[-1]).all())  # they are sorted
         steps.append(CodeStep(chosen, others, masked, one_id, sample(matches)))
         before = matches
@@ -117,12 +130,17 @@ def narrowing(
 
 
 def beam_ranks(result: SearchResult, codes: Sequence[int]) -> tuple[BeamRank, ...]:
-    """How far the beam search followed an ID, level by level; the last one is not kept where it dropped it."""
+    """How far the beam search followed an ID, level by level; the last one is not kept where it
+    dropped it.
+    """
     if not result.trace:
         return ()
     tree = beam_tree(result.trace)
     kept = [int(level.kept.sum()) for level in result.trace]
-    ranks = [BeamRank(int(tree.place[number]), kept[level]) for level, number in enumerate(tree.lineage(codes))]
+    ranks = [
+        BeamRank(int(tree.place[number]), kept[level])
+        for level, number in enumerate(tree.lineage(codes))
+    ]
     if len(ranks) < len(codes) and (not ranks or ranks[-1].kept):
         ranks.append(BeamRank(None, kept[len(ranks)]))
     return tuple(ranks)

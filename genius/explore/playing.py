@@ -50,7 +50,9 @@ def photographs_first(profiles: Profiles, rows: np.ndarray, most: int) -> list[i
 
 
 def typical_rows(profiles: Profiles, rows: np.ndarray, most: int) -> list[int]:
-    """The rows (≤ most,) nearest to their mean, each from the mean of its kind; photographs first."""
+    """The rows (≤ most,) nearest to their mean, each from the mean of its kind; photographs
+    first.
+    """
     if not len(rows):
         return []
     vectors = directions(profiles.words.centered(rows))
@@ -87,7 +89,11 @@ def picture_to_guess(profiles: Profiles, seed: int) -> int:
     rows = [int(pictured[draw.randrange(len(pictured))]) for _ in range(TRIED)]
     depth = min(MIN_STEPS, len(profiles.index.code_sizes))
 
-    photographs = [row for row, item in zip(rows, profiles.index.items(rows), strict=True) if not is_drawn(item)]
+    photographs = [
+        row
+        for row, item in zip(rows, profiles.index.items(rows), strict=True)
+        if not is_drawn(item)
+    ]
     prefixes = profiles.index.codes(photographs or rows)[:, :depth].tolist()
     several = [len(profiles.table.match(tuple(prefix))) > 1 for prefix in prefixes]
     return next(compress(photographs or rows, several), (photographs or rows)[0])
@@ -113,7 +119,9 @@ def change_code(profiles: Profiles, codes: Sequence[int], level: int, most: int)
 
 
 def codes_beside(profiles: Profiles, before: Pattern, own: int) -> list[int]:
-    """The codes that follow a prefix: the own one, those nearest to it, the others by their items."""
+    """The codes that follow a prefix: the own one, those nearest to it, the others by their
+    items.
+    """
     matches = profiles.table.match(before)
     found, counts = matches.children()
     largest = found[np.argsort(-counts, kind="stable")].tolist()

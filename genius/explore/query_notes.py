@@ -41,17 +41,24 @@ FOREIGN, FOREIGN_IF_TWO = frozenset(CLEAR.split()), frozenset(VAGUE.split())
 FOREIGN_LETTER = re.compile("[ąćęłńśźżğışßđơưăḀ-ỿ]")
 NEGATION = re.compile(r"\b(not|without|except)\b|n['’]t\b", re.I)
 REFERENCE = re.compile(  # to a picture that is not there
-    r"\b(similar|same|such|more) (pictures?|photo(graph)?s?|images?|things?|items?)\b|\b(this|these)\W*$", re.I
+    r"\b(similar|same|such|more) "
+    r"(pictures?|photo(graph)?s?|images?|things?|items?)\b|\b(this|these)\W*$",
+    re.I,
 )
 KINDS = {Modality.IMAGE: "pictures", Modality.TEXT: "texts", Modality.PAIR: "pictures with texts"}
 SHORT = 8  # words that any encoder reads
 
 
 def query_notes(
-    engine: Engine, query: Query, match: str, holds: str = "", english: bool = True, reading: Reading | None = None
+    engine: Engine,
+    query: Query,
+    match: str,
+    holds: str = "",
+    english: bool = True,
+    reading: Reading | None = None,
 ) -> list[str]:
-    """Sentences about a query. match: the word for its results. holds: what the collection holds. english: whether the
-    run reads English alone. reading: of the query's words.
+    """Sentences about a query. match: the word for its results. holds: what the collection holds.
+    english: whether the run reads English alone. reading: of the query's words.
     """
     text, notes = query.text.strip() if normalize_text(query.text) else "", []
     if reading and (wanted := READINGS[reading.understood]) not in engine.versions.current.kinds:
@@ -59,24 +66,37 @@ def query_notes(
     if text and not any(map(str.isalnum, text)):
         notes.append("There are no words in it to search for; say what you are looking for.")
     if match == "weak":
-        notes.append(f"Perhaps nothing here fits well. {re.sub(r' *[(][^)]*[)]', '', holds)}".strip())  # in one line
+        # in one line
+        notes.append(
+            f"Perhaps nothing here fits well. {re.sub(r' *[(][^)]*[)]', '', holds)}".strip()
+        )
     if text and english and not is_english(text):
         notes.append(ENGLISH)
     instructions = [instruction for *_, instruction in engine.index.instructions]
     if text and query.image is None and is_instruction(text, instructions):
-        notes.append("That reads like a question about a picture: add one, or describe what you are looking for.")
+        notes.append(
+            "That reads like a question about a picture: add one, or describe what you "
+            "are looking for."
+        )
     if reading is None and (found := NEGATION.search(text)):
         notes.append(f"Words like “{found[0]}” are not understood; describe what you want instead.")
     long = engine.has_encoder and len(text.split()) > SHORT
     if long and (words := engine.batcher.call(lambda: words_read(engine.encoder, query))):
-        notes.append(f"Only the first {words} words are read: from “{text.split()[words]}” on, nothing counts.")
+        notes.append(
+            f"Only the first {words} words are read: from “{text.split()[words]}” on, "
+            "nothing counts."
+        )
     return notes
 
 
 def is_english(text: str) -> bool:
     """Whether most letters are Latin, and no small word gives another language away; a noun alone,
     like Hund or gato, does not. Words with a capital are names, but for the first."""
-    letters = [character for character in text if character.isalpha() or unicodedata.category(character) == "So"]
+    letters = [
+        character
+        for character in text
+        if character.isalpha() or unicodedata.category(character) == "So"
+    ]
     latin = [letter for letter in letters if "LATIN" in unicodedata.name(letter, "")]
     if letters and 2 * len(latin) <= len(letters):
         return False
@@ -89,7 +109,9 @@ def is_english(text: str) -> bool:
 
 
 def is_instruction(text: str, instructions: Sequence[str]) -> bool:
-    """Whether words without a picture speak of one: "find me similar pictures", or one of the run's instructions."""
+    """Whether words without a picture speak of one: "find me similar pictures", or one of the run's
+    instructions.
+    """
     return bool(REFERENCE.search(text)) or _plain(text) in set(map(_plain, instructions))
 
 
@@ -99,7 +121,10 @@ def words_read(encoder: Encoder | NoEncoder, query: Query) -> int | None:
     high = len(words)
     while low < high:  # the fewest words whose tokens are those of the whole text
         middle = (low + high) // 2
-        texts = [encoder.wording(query.instruction, " ".join(part))[0] for part in (words[:middle], words)]
+        texts = [
+            encoder.wording(query.instruction, " ".join(part))[0]
+            for part in (words[:middle], words)
+        ]
         part, whole = encoder.tokenize(texts)
         low, high = (low, middle) if torch.equal(part, whole) else (middle + 1, high)
     return low if low < len(words) else None

@@ -1,4 +1,5 @@
-"""What a guided tour shows on a run, chosen from its examples and its index; a run that lacks something skips its step.
+"""What a guided tour shows on a run, chosen from its examples and its index; a run that lacks
+something skips its step.
 
 Shapes: n items, d embedding dim, M levels.
 """
@@ -42,11 +43,13 @@ class Tour:
     """What the steps show; None where the run has nothing for one."""
 
     several: int | None = None  # place of the example with several instructions
-    single: int | None = None  # of the example whose generation is followed, and which dense search is asked, too
+    # of the example whose generation is followed, and which dense search is asked, too
+    single: int | None = None
     pair: tuple[int, int] | None = None  # rows of two items
     shared: tuple[int, ...] = ()  # the codes that they share
     pattern: Pattern = ()
-    views: tuple[int, int] | None = None  # codes kept on the map before and after quantization; 0: everything
+    # codes kept on the map before and after quantization; 0: everything
+    views: tuple[int, int] | None = None
 
     @property
     def steps(self) -> list[TourStep]:
@@ -65,7 +68,11 @@ class Tour:
 
 def tour_of(index: Index, examples: Sequence[Example], views: Sequence[View]) -> Tour:
     """Choose what to show. The same run gives the same tour."""
-    several = [at for at, example in enumerate(examples) if example.picture and len(example.instructions) > 1]
+    several = [
+        at
+        for at, example in enumerate(examples)
+        if example.picture and len(example.instructions) > 1
+    ]
     alone = [at for at, example in enumerate(examples) if len(example.instructions) == 1]
     words = [at for at in alone if examples[at].picture is None]
     pair = most_similar_pair(index)
@@ -85,9 +92,11 @@ def shared_codes(index: Index) -> int:
 
 
 def most_similar_pair(index: Index) -> tuple[int, int] | None:
-    """Rows of two items with pictures that share their first codes but not the next one; None if there are none.
+    """Rows of two items with pictures that share their first codes but not the next one; None if
+    there are none.
 
-    They are the most alike of those that are told apart at a glance, or else the least alike that are no copies.
+    They are the most alike of those that are told apart at a glance, or else the least alike that
+    are no copies.
     """
     depth = shared_codes(index)
     if depth < 2 or index.n > MAX_ITEMS:
@@ -112,9 +121,11 @@ def most_similar_pair(index: Index) -> tuple[int, int] | None:
 
 
 def coherent_pattern(index: Index) -> Pattern:
-    """Two codes after any first code, whose items are of several modalities and most alike; () if there are none.
+    """Two codes after any first code, whose items are of several modalities and most alike; () if
+    there are none.
 
-    The codes after the first mean the same for every modality, so the pattern holds pictures and texts of one kind.
+    The codes after the first mean the same for every modality, so the pattern holds pictures and
+    texts of one kind.
     """
     if len(index.code_sizes) < 3 or index.n > MAX_ITEMS:
         return ()
@@ -129,20 +140,26 @@ def coherent_pattern(index: Index) -> Pattern:
     if not len(candidates):
         return ()
     candidates = candidates[np.argsort(-sizes[candidates], kind="stable")][: MAX_COMPARED // 10]
-    coherences = [coherence(index, np.flatnonzero(members == candidate)) for candidate in candidates]
+    coherences = [
+        coherence(index, np.flatnonzero(members == candidate)) for candidate in candidates
+    ]
     return (None, *map(int, keys[candidates[int(np.argmax(coherences))]]))
 
 
 def coherence(index: Index, rows: np.ndarray) -> float:
-    """How alike the items at these rows (m,) are: their mean cosine with the mean of their own modality, averaged over
-    modalities. Pictures and texts lie apart in the space of embeddings even where they mean the same."""
+    """How alike the items at these rows (m,) are: their mean cosine with the mean of their own
+    modality, averaged over modalities. Pictures and texts lie apart in the space of embeddings even
+    where they mean the same.
+    """
     kinds, vectors = index.modalities[rows], unit_embeddings(index, rows)  # (m,), (m, d)
     means = [vectors[kinds == kind].mean(0) for kind in np.unique(kinds)]
     return float(np.mean([np.linalg.norm(mean) for mean in means]))
 
 
 def before_and_after(views: Sequence[View]) -> tuple[int, int] | None:
-    """The number of codes that the map keeps at first, which is everything, and the largest number of codes."""
+    """The number of codes that the map keeps at first, which is everything, and the largest number
+    of codes.
+    """
     depths = [view.depth for view in views]
     return (0, max(depths)) if depths and depths[0] == 0 < max(depths) else None
 

@@ -48,10 +48,20 @@ WORD = re.compile(r"[a-z]{3,}")
 HEAD = re.compile(r"[^:(]{1,60}(?=[:(])")  # the name in front of its definition
 LONGEST_NAME = 4  # words of a text that is a name
 IRREGULAR = {
-    "men": "man", "women": "woman", "children": "child", "people": "person", "feet": "foot", "teeth": "tooth",
-    "leaves": "leaf", "loaves": "loaf", "knives": "knife", "wolves": "wolf", "calves": "calf", "geese": "goose",
+    "men": "man",
+    "women": "woman",
+    "children": "child",
+    "people": "person",
+    "feet": "foot",
+    "teeth": "tooth",
+    "leaves": "leaf",
+    "loaves": "loaf",
+    "knives": "knife",
+    "wolves": "wolf",
+    "calves": "calf",
+    "geese": "goose",
     "mice": "mouse",
-}  # fmt: skip
+}
 NO_NAMES = """
 about above across after against all along also among and another any are around away because been
 before behind being below beneath beside between both but can come coming could did does doing
@@ -189,7 +199,9 @@ class WordFits:
         counts, least = np.asarray(fits.sum(0)).ravel(), max(few, MIN_SHARE * len(rows))
         weights = self.weights(counts, len(rows))
         likely = np.where(counts >= least, weights, 0)
-        best = [place for place in largest(likely, WORDS) if likely[place] >= MIN_WEIGHT * likely.max()]
+        best = [
+            place for place in largest(likely, WORDS) if likely[place] >= MIN_WEIGHT * likely.max()
+        ]
         if not best:
             parts = largest(np.where(counts >= max(few, PART * len(rows)), weights, 0), TRIED)
             best = together(fits[:, parts].toarray() > 0, parts, least)
@@ -216,7 +228,9 @@ class WordFits:
         """The words that set the items at these rows (s,) apart from all, most telling first."""
         counts = np.asarray(self.of(rows).sum(0)).ravel()
         weights = np.where(counts >= min(MIN_ITEMS, len(rows)), self.weights(counts, len(rows)), 0)
-        return [FittingWord(self.words[place], int(counts[place])) for place in largest(weights, most)]
+        return [
+            FittingWord(self.words[place], int(counts[place])) for place in largest(weights, most)
+        ]
 
 
 def together(has: np.ndarray, places: Sequence[int], least: float) -> list[int]:
@@ -246,7 +260,8 @@ def telling_words(texts: Iterable[str]) -> list[str]:
     forms, counts, heads = Counter[str](), Counter[str](), Counter[str]()
     for text in filter(None, texts):
         lower = text.lower()
-        found = dict.fromkeys(word for word in WORD.findall(lower) if word not in STOP_WORDS)  # in their order
+        # in their order
+        found = dict.fromkeys(word for word in WORD.findall(lower) if word not in STOP_WORDS)
         forms.update([*found])
         counts.update([*dict.fromkeys(map(singular, found))])
         heads.update(words[-1] for name in names_in(lower) if (words := WORD.findall(name)))
@@ -272,8 +287,14 @@ def common_words() -> list[str]:
     import open_clip  # here: it takes seconds, and most collections have words of their own
 
     ends = "</w>"
-    words = (token.removesuffix(ends) for token in open_clip.SimpleTokenizer().encoder if token.endswith(ends))
-    telling = (word for word in words if len(word) > 3 and word.isalpha() and word not in STOP_WORDS)
+    words = (
+        token.removesuffix(ends)
+        for token in open_clip.SimpleTokenizer().encoder
+        if token.endswith(ends)
+    )
+    telling = (
+        word for word in words if len(word) > 3 and word.isalpha() and word not in STOP_WORDS
+    )
     return list(islice(filter(str.isascii, telling), MOST_WORDS))
 
 
@@ -302,4 +323,6 @@ def kind_centers(index: Index) -> np.ndarray:
     for start in range(0, index.n, BLOCK):
         kind = np.eye(kinds, dtype=np.float32)[index.modalities[start : start + BLOCK]]
         sums += kind.T @ np.asarray(index.embeddings[start : start + BLOCK], dtype=np.float32)
-    return (sums / np.maximum(np.bincount(index.modalities, minlength=kinds), 1)[:, None]).astype(np.float32)
+    return (sums / np.maximum(np.bincount(index.modalities, minlength=kinds), 1)[:, None]).astype(
+        np.float32
+    )

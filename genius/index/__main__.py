@@ -1,11 +1,13 @@
-"""Add items to the index of a trained run, or remove items, without training; an app that serves the run reloads it.
+"""Add items to the index of a trained run, or remove items, without training; an app that serves
+the run reloads it.
 
-python -m genius.index RUN add SOURCE        a collection, FOLDER or NAME=FOLDER; --replace: also changed items
-python -m genius.index RUN add SOURCE --partition 2/9    encode the second of nine parts, to be joined; see README.md
-python -m genius.index RUN add SOURCE --commit 9         join them
-python -m genius.index RUN remove ID...      from every file; or - to read ids from standard input, one per line
-python -m genius.index RUN check             are the files whole, do the codes still fit, is it time to train again?
-python -m genius.index RUN compact           merge all segments into one
+python -m genius.index RUN add SOURCE        a collection, FOLDER or NAME=FOLDER; --replace: also
+changed items python -m genius.index RUN add SOURCE --partition 2/9    encode the second of nine
+parts, to be joined; see README.md python -m genius.index RUN add SOURCE --commit 9         join
+them python -m genius.index RUN remove ID...      from every file; or - to read ids from standard
+input, one per line python -m genius.index RUN check             are the files whole, do the codes
+still fit, is it time to train again? python -m genius.index RUN compact           merge all
+segments into one
 """
 
 import shlex
@@ -26,18 +28,28 @@ SHOWN = 10  # ids or problems
 
 def main(arguments: list[str] | None = None) -> int:
     parser = command_parser("genius.index", __doc__)
-    parser.add_argument("run", type=Path, metavar="RUN", help="a directory made by python -m training")
+    parser.add_argument(
+        "run", type=Path, metavar="RUN", help="a directory made by python -m training"
+    )
     commands = parser.add_subparsers(dest="command", required=True)
-    adding = commands.add_parser("add", help="encode, quantize and insert the items that the index does not hold yet")
+    adding = commands.add_parser(
+        "add", help="encode, quantize and insert the items that the index does not hold yet"
+    )
     adding.add_argument("source", metavar="SOURCE")
     adding.add_argument(
-        "--replace", action="store_true", help="also replace items whose ids are known, but not their texts or pictures"
+        "--replace",
+        action="store_true",
+        help="also replace items whose ids are known, but not their texts or pictures",
     )
     keep = "let every picture of a folder be an item, also versions of one photograph"
     adding.add_argument("--keep-versions", action="store_true", help=keep)
     part = adding.add_mutually_exclusive_group()
-    part.add_argument("--partition", metavar="I/N", help="only encode part I of N, anywhere and in any order")
-    part.add_argument("--commit", metavar="N", type=int, help="add all N encoded parts in one change")
+    part.add_argument(
+        "--partition", metavar="I/N", help="only encode part I of N, anywhere and in any order"
+    )
+    part.add_argument(
+        "--commit", metavar="N", type=int, help="add all N encoded parts in one change"
+    )
     adding.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
     commands.add_parser("remove", help="delete items").add_argument("ids", nargs="+", metavar="ID")
     commands.add_parser("check", help="verify the files, and compare added items with trained ones")
@@ -46,9 +58,18 @@ def main(arguments: list[str] | None = None) -> int:
     expect_run(options.run)
     if options.command == "add":
         if options.replace and (options.partition or options.commit):
-            parser.error("--replace does not go with --partition and --commit; replace items in one process")
+            parser.error(
+                "--replace does not go with --partition and --commit; replace items in one process"
+            )
         part_or_all = options.partition, options.commit
-        return add(options.run, options.source, options.device, options.replace, options.keep_versions, *part_or_all)
+        return add(
+            options.run,
+            options.source,
+            options.device,
+            options.replace,
+            options.keep_versions,
+            *part_or_all,
+        )
     if options.command == "remove":
         return remove(options.run, options.ids)
     return {"check": check, "compact": compact}[options.command](options.run)
@@ -65,7 +86,8 @@ def add(
 ) -> int:
     """Add the items of a source. Returns the exit status: 0, or 1 if an image was unreadable.
 
-    replace: changed items take the place of those with their ids. partition, commit: see partitions.py.
+    replace: changed items take the place of those with their ids. partition, commit: see
+    partitions.py.
     """
     sources: list[ItemSource] = []
 
@@ -89,7 +111,8 @@ def add(
         print(f"unreadable: {added.unreadable - len(added.complaints):,} more")
     if added.changed:
         print(
-            f"changed {_listed(added.changed)}; the index keeps the texts and pictures it has for these ids; "
+            f"changed {_listed(added.changed)}; the index keeps the texts and pictures it "
+            "has for these ids; "
             "to replace them: add --replace"
         )
     if added.new and partition is None:
@@ -98,14 +121,23 @@ def add(
 
 
 def remove(run: Path, ids: list[str]) -> int:
-    """Remove the items with these ids. Returns the exit status: 0, or 1 if the index has no item with one of them."""
-    removed = update.remove(run, [line.strip() for line in sys.stdin if line.strip()] if ids == ["-"] else ids)
-    print(f"removed {removed.removed:,}" + (f", unknown {_listed(removed.unknown)}" if removed.unknown else ""))
+    """Remove the items with these ids. Returns the exit status: 0, or 1 if the index has no item
+    with one of them.
+    """
+    removed = update.remove(
+        run, [line.strip() for line in sys.stdin if line.strip()] if ids == ["-"] else ids
+    )
+    print(
+        f"removed {removed.removed:,}"
+        + (f", unknown {_listed(removed.unknown)}" if removed.unknown else "")
+    )
     return 1 if removed.unknown else 0
 
 
 def check(run: Path) -> int:
-    """Verify the index, and say whether it fits its training. Returns the exit status: 0, or 1 if it has a problem."""
+    """Verify the index, and say whether it fits its training. Returns the exit status: 0, or 1 if
+    it has a problem.
+    """
     index, count = opened(run), 0
     for problem in problems(run, index):
         count += 1
@@ -142,7 +174,11 @@ def _advise(run: Path, index: Index, drift: DriftReport | None = None) -> bool:
     """Print what to do. Returns whether there is anything."""
     sentences = advice(index, drift or DriftReport.of(index))
     sources = Run(run).manifest.get("sources")  # of a run that training.folder made
-    again = shlex.join(["python", "-m", "training.folder", *sources, "ADDED", "NEW_RUN", "--train"]) if sources else ""
+    again = (
+        shlex.join(["python", "-m", "training.folder", *sources, "ADDED", "NEW_RUN", "--train"])
+        if sources
+        else ""
+    )
     for sentence in sentences:
         print(sentence.replace(TRAINING, again or TRAINING))
     return bool(sentences)

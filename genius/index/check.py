@@ -1,7 +1,8 @@
-"""Check an index: what does it hold, are its files whole, do added items still fit the codebooks, what is to be done?
+"""Check an index: what does it hold, are its files whole, do added items still fit the codebooks,
+what is to be done?
 
-Added items are compared with the trained ones in two ways: the distance of their features from the reconstruction by
-their IDs, and the number of items that share an ID.
+Added items are compared with the trained ones in two ways: the distance of their features from the
+reconstruction by their IDs, and the number of items that share an ID.
 """
 
 from collections.abc import Iterator
@@ -68,13 +69,20 @@ class DriftReport:
         trained, everything = index.config.trained, Buckets.of(index.pool().table)
         before: Buckets | None = everything
         if trained < index.n:
-            before = Buckets.of(IDTable.from_packed(index.packed[:trained], index.code_sizes)) if trained else None
+            before = (
+                Buckets.of(IDTable.from_packed(index.packed[:trained], index.code_sizes))
+                if trained
+                else None
+            )
         errors = np.full(index.n, np.nan, np.float32) if index.errors is None else index.errors
         known = ~np.isnan(errors)
         far, unseen = np.zeros(index.n, dtype=bool), {}
         for modality in Modality:
             of_it = index.modalities == modality
-            trained_errors, new = errors[:trained][(of_it & known)[:trained]], int(of_it[trained:].sum())
+            trained_errors, new = (
+                errors[:trained][(of_it & known)[:trained]],
+                int(of_it[trained:].sum()),
+            )
             if len(trained_errors) >= MIN_TRAINED:
                 far |= of_it & (errors > np.quantile(trained_errors, QUANTILE))
             elif new and of_it[:trained].sum() < MIN_TRAINED:
@@ -96,18 +104,22 @@ class DriftReport:
         sentences = []
         if self.added and self.error is None:
             sentences.append(
-                "The reconstruction errors of the trained items are missing, so added items cannot be "
+                "The reconstruction errors of the trained items are missing, so added "
+                "items cannot be "
                 "compared: build the index again, python -m training.index COLLECTION RUN"
             )
         for modality, count in self.unseen.items():
             sentences.append(
-                f"{count:,} added items are of the modality {modality.mbeir!r}, of which the run was trained on fewer "
+                f"{count:,} added items are of the modality {modality.mbeir!r}, of which "
+                "the run was trained on fewer "
                 f"than {MIN_TRAINED}: their IDs may be poor. {TRAIN_AGAIN}"
             )
         if self.far > max(1, MAX_FAR * self.compared):
             sentences.append(
-                f"{self.far / self.compared:.0%} of {self.compared:,} added items are farther from their IDs "
-                f"than {QUANTILE:.0%} of the trained ones ({EXPECTED_FAR:.0%} is expected). {TRAIN_AGAIN}"
+                f"{self.far / self.compared:.0%} of {self.compared:,} added items are "
+                "farther from their IDs "
+                f"than {QUANTILE:.0%} of the trained ones ({EXPECTED_FAR:.0%} is "
+                f"expected). {TRAIN_AGAIN}"
             )
         if self.buckets and (
             self.all_buckets.mean > MAX_BUCKET_GROWTH * self.buckets.mean
@@ -143,7 +155,13 @@ def datasets(index: Index) -> list[Dataset]:
     for number in sorted(set(numbers.tolist()), key=lambda number: (number < 0, number)):
         of_it = numbers == number
         modalities = np.bincount(index.modalities[of_it], minlength=len(Modality)).tolist()
-        found.append(Dataset(number if number >= 0 else None, modalities, int(of_it[index.config.trained :].sum())))
+        found.append(
+            Dataset(
+                number if number >= 0 else None,
+                modalities,
+                int(of_it[index.config.trained :].sum()),
+            )
+        )
     return found
 
 
@@ -156,15 +174,24 @@ def problems(run: Path, index: Index) -> Iterator[str]:
     if entry["folder"] != index.folder.name:
         raise UserError(f"the index of {run} was changed while it was opened; check it again")
     for name, recorded in entry["files"].items():
-        if recorded["bytes"] > MAX_HASHED and sha256(index.folder / name) != recorded["sha256"]:  # loading spared it
+        # loading spared it
+        if recorded["bytes"] > MAX_HASHED and sha256(index.folder / name) != recorded["sha256"]:
             yield f"{name} is not the file that was written; copy the run again"
-    for first in tqdm(range(0, index.n, LOOKUP), desc="check", unit_scale=LOOKUP, unit="item", disable=None):
+    for first in tqdm(
+        range(0, index.n, LOOKUP), desc="check", unit_scale=LOOKUP, unit="item", disable=None
+    ):
         rows = np.arange(first, min(first + LOOKUP, index.n))
         items = index.records.items(rows)  # which compares no modalities
         if (wrong := index.rows_of(item.id for item in items) != rows).any():
-            yield f"the item in row {rows[wrong][0]} is not found by its id {items[wrong.argmax()].id!r}"
+            yield (
+                f"the item in row {rows[wrong][0]} is not found by its id "
+                f"{items[wrong.argmax()].id!r}"
+            )
         if (wrong := index.modalities[rows] != [item.modality for item in items]).any():
-            yield f"row {rows[wrong][0]} has another modality than its item {items[wrong.argmax()].id!r}"
+            yield (
+                f"row {rows[wrong][0]} has another modality than its item "
+                f"{items[wrong.argmax()].id!r}"
+            )
         for what, vectors in (("embedding", index.embeddings), ("fused feature", index.fused)):
             if vectors is None:
                 continue
@@ -178,10 +205,13 @@ def description(index: Index, drift: DriftReport) -> str:
     """Describe the index in a few lines."""
     config = index.config
     counts = np.bincount(index.modalities, minlength=len(Modality)).tolist()
-    kinds = ", ".join(f"{counts[modality]:,} {modality.mbeir}" for modality in Modality if counts[modality])
+    kinds = ", ".join(
+        f"{counts[modality]:,} {modality.mbeir}" for modality in Modality if counts[modality]
+    )
     segments = len(config.segments)
     lines = [
-        f"{index.n:,} items ({kinds}): {drift.trained:,} indexed by training, {drift.added:,} added since",
+        f"{index.n:,} items ({kinds}): {drift.trained:,} indexed by training, "
+        f"{drift.added:,} added since",
         f"{segments} segment{'s' * (segments > 1)}",
         f"items that share an ID: {drift.all_buckets}"
         + (f"; as trained: {drift.buckets}" if drift.added and drift.buckets else ""),

@@ -1,6 +1,7 @@
 """Write the items of one or several segments into a new one, without removed items.
 
-Databases are merged by SQLite itself: an item's new number is its old one less the removed ones before it.
+Databases are merged by SQLite itself: an item's new number is its old one less the removed ones
+before it.
 """
 
 import sqlite3
@@ -13,16 +14,27 @@ import numpy as np
 
 from genius.index.database import read_only, resumable_database
 from genius.index.layout import segment_folder
-from genius.index.segments import ITEM_KEY, ITEM_TABLE, ITEMS, THUMBNAIL_TABLES, THUMBNAILS, ConcatenatedArray
+from genius.index.segments import (
+    ITEM_KEY,
+    ITEM_TABLE,
+    ITEMS,
+    THUMBNAIL_TABLES,
+    THUMBNAILS,
+    ConcatenatedArray,
+)
 from genius.index.store import Index
 from genius.index.writing import write_vectors
 from genius.schema import Item
 
 EMPTY: Mapping[int, Item] = MappingProxyType({})
 THERE = "row NOT IN (SELECT row FROM gone)"
-NUMBER = "row - ifnull((SELECT place FROM gone WHERE gone.row < old.row ORDER BY gone.row DESC LIMIT 1), 0) + ?"
+NUMBER = (
+    "row - ifnull((SELECT place FROM gone WHERE gone.row < old.row ORDER BY gone.row DESC "
+    "LIMIT 1), 0) + ?"
+)
 MERGE_ITEMS = (
-    f"INSERT INTO items SELECT {NUMBER}, id, modality, text, image, source FROM old.items AS old WHERE {THERE}"
+    f"INSERT INTO items SELECT {NUMBER}, id, modality, text, image, source FROM old.items AS "
+    f"old WHERE {THERE}"
 )
 MERGE_PICTURES = (
     f"INSERT INTO pictures SELECT picture + ?, webp FROM old.pictures "
@@ -31,8 +43,11 @@ MERGE_PICTURES = (
 MERGE_SHOWN = f"INSERT INTO shown SELECT {NUMBER}, picture + ? FROM old.shown AS old WHERE {THERE}"
 
 
-def merge_segments(folder: Path, index: Index, rows: np.ndarray, told: Mapping[int, Item] = EMPTY) -> None:
-    """Fill `folder` with the files of one segment that holds these rows (m,), ascending, and no byte of others.
+def merge_segments(
+    folder: Path, index: Index, rows: np.ndarray, told: Mapping[int, Item] = EMPTY
+) -> None:
+    """Fill `folder` with the files of one segment that holds these rows (m,), ascending, and no
+    byte of others.
 
     told: items by row, whose sources and names of images take the place of what is there.
     """
@@ -57,13 +72,16 @@ def merge_segments(folder: Path, index: Index, rows: np.ndarray, told: Mapping[i
         items.executemany("UPDATE items SET image = ?, source = ? WHERE row = ?", values)
         items.execute(ITEM_KEY)
         if told:
-            items.execute("VACUUM")  # what was said before is in no byte, whatever the build of SQLite
+            # what was said before is in no byte, whatever the build of SQLite
+            items.execute("VACUUM")
 
 
 def first_to_merge(segments: Sequence[int]) -> int:
-    """Of the sizes of segments, the first that is not larger than all after it together; else the last but one.
+    """Of the sizes of segments, the first that is not larger than all after it together; else the
+    last but one.
 
-    Merging from there on keeps few segments, and copies an item only about log₂ n times while n are added.
+    Merging from there on keeps few segments, and copies an item only about log₂ n times while n are
+    added.
     """
     sizes = np.array(segments)
     small = np.flatnonzero(sizes <= sizes[::-1].cumsum()[::-1] - sizes)
@@ -76,7 +94,10 @@ def _attached(database: sqlite3.Connection, file: Path, gone: np.ndarray) -> Ite
     database.execute("ATTACH ? AS old", (read_only(file),))
     database.execute("CREATE TEMP TABLE gone (row INTEGER PRIMARY KEY, place INTEGER NOT NULL)")
     database.execute("BEGIN")
-    database.executemany("INSERT INTO gone VALUES (?, ?)", ((row, place) for place, row in enumerate(gone.tolist(), 1)))
+    database.executemany(
+        "INSERT INTO gone VALUES (?, ?)",
+        ((row, place) for place, row in enumerate(gone.tolist(), 1)),
+    )
     yield
     database.execute("COMMIT")
     database.execute("DROP TABLE gone")

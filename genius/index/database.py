@@ -15,7 +15,8 @@ MAX_VALUE = 2**26  # bytes of a text or thumbnail
 STEPS = 1_000_000  # instructions of SQLite between two looks at the clock
 MAX_SECONDS = 120  # that a query may take: a damaged file may have tables without an end
 CHECKED = 2**28  # bytes; all pages of a larger file are not read before it is used
-PAGE = 32_768  # bytes: a thumbnail of 3 KB that does not fit into a page of 4 KB wastes a quarter of it
+# bytes: a thumbnail of 3 KB that does not fit into a page of 4 KB wastes a quarter of it
+PAGE = 32_768
 
 
 @contextmanager
@@ -50,15 +51,19 @@ def read_only(file: Path) -> str:
 
 
 def placeholders(count: int) -> str:
-    """A list of parameters for `IN`. Unlike strings in a JSON array, parameters are not cut at a NUL character."""
+    """A list of parameters for `IN`. Unlike strings in a JSON array, parameters are not cut at a
+    NUL character.
+    """
     return f"({', '.join('?' * count)})"
 
 
 class ReadOnlyDatabase:
-    """A file that never changes, read by any number of threads, one after the other, through one connection.
+    """A file that never changes, read by any number of threads, one after the other, through one
+    connection.
 
-    A connection for each thread would not be faster, for Python makes the rows of one query at a time, and would use
-    up the file descriptors of a server. Long queries are asked in parts, so that other threads get their turn.
+    A connection for each thread would not be faster, for Python makes the rows of one query at a
+    time, and would use up the file descriptors of a server. Long queries are asked in parts, so
+    that other threads get their turn.
     """
 
     def __init__(self, file: Path):
@@ -68,7 +73,9 @@ class ReadOnlyDatabase:
         self._deadline = 0.0
 
     def select(self, query: str, *values: Any) -> list[tuple]:
-        """All rows of a query. Raises UserError that names the file if it is damaged or another database."""
+        """All rows of a query. Raises UserError that names the file if it is damaged or another
+        database.
+        """
         with self._lock:
             self._deadline = time.monotonic() + MAX_SECONDS
             try:
@@ -76,7 +83,9 @@ class ReadOnlyDatabase:
                     self._connection = self._open()
                 return self._connection.execute(query, values).fetchall()
             except (sqlite3.Error, OverflowError, MemoryError, UnicodeDecodeError) as error:
-                raise UserError(f"{self.file} cannot be read ({one_line(error)}); copy the run again") from None
+                raise UserError(
+                    f"{self.file} cannot be read ({one_line(error)}); copy the run again"
+                ) from None
 
     def _open(self) -> sqlite3.Connection:
         """Raises sqlite3.Error."""

@@ -1,12 +1,13 @@
 """Erase removed items from the files that a run has beside its index.
 
-- The copy of a folder in RUN/collection loses them, and what only they say or show.
-- Maps lose their points; names of codes and of regions lose their pictures and their words.
-- Partitions that wait to be joined (see partitions.py) and hold one of them are deleted: they are encoded again.
-- What training keeps to go on later, such as encoder outputs, is deleted: training makes it again.
+- The copy of a folder in RUN/collection loses them, and what only they say or show. - Maps lose
+their points; names of codes and of regions lose their pictures and their words. - Partitions that
+wait to be joined (see partitions.py) and hold one of them are deleted: they are encoded again. -
+What training keeps to go on later, such as encoder outputs, is deleted: training makes it again.
 
-Before the index changes, maps and names do; the copy and the rest follow. Until that is done, the manifest lists
-the ids as `erasing`, and the next change of the index, also after a kill, begins with what is left to do.
+Before the index changes, maps and names do; the copy and the rest follow. Until that is done, the
+manifest lists the ids as `erasing`, and the next change of the index, also after a kill, begins
+with what is left to do.
 """
 
 import hashlib
@@ -32,21 +33,28 @@ from genius.schema import Item
 PARTITIONS = "partitions"  # folder in a run: of items that are encoded, and not yet in the index
 COLLECTIONS = "collection"  # folder of copies in a run, and of what is remembered of removed items
 VECTORS = "vectors"  # preset of a run of vectors that somebody else made
-KEPT = ("features", "towers", "indexing", "adding", "vectors", "own", "without-contrast")  # by training, to go on later
+# by training, to go on later
+KEPT = ("features", "towers", "indexing", "adding", "vectors", "own", "without-contrast")
 FILE_OF_NAMES, MAP = "names.json", "map.json"  # see explore
 KEYS, PLACES, REGIONS = "keys.npy", "places.npy", "regions.npy"  # of a map
 Change = Callable[[Path], None]  # fills the folder of a part
 
 
 def erase(run: Run) -> None:
-    """Erase from the run what its manifest lists as `erasing`; the caller holds the run's write lock."""
+    """Erase from the run what its manifest lists as `erasing`; the caller holds the run's write
+    lock.
+    """
     ids = set(run.manifest.get("erasing", ()))
     if not ids:
         return
-    left = "the items are gone from the index, but not yet from all files of the run; change it again to go on"
+    left = (
+        "the items are gone from the index, but not yet from all files of the run; change it "
+        "again to go on"
+    )
     with disk_errors_explained(run.path, left):
         for root in run.path.glob(f"{COLLECTIONS}/*"):
-            if TEMPORARY.fullmatch(root.name):  # a killed process was building it, or another one is
+            # a killed process was building it, or another one is
+            if TEMPORARY.fullmatch(root.name):
                 with deletion_lock(root) as free:
                     if free:
                         remove_folder(root)
@@ -60,7 +68,8 @@ def erase(run: Run) -> None:
             elif _holds(folder, ids):
                 remove_folder(folder)
         for name in KEPT:
-            with suppress(UserError), write_lock(run.path / name):  # else a training goes on, and deletes it at its end
+            # else a training goes on, and deletes it at its end
+            with suppress(UserError), write_lock(run.path / name):
                 remove_folder(run.path / name)
         run.record(erasing=[])
 
@@ -81,7 +90,9 @@ def vector_content(vector: np.ndarray, item: Item) -> str:
 
 
 def erase_mentions(run: Run, index: Index, rows: np.ndarray) -> None:
-    """Erase these rows (r,) of the index from maps and names, and remember them if the run has no copy of its items."""
+    """Erase these rows (r,) of the index from maps and names, and remember them if the run has no
+    copy of its items.
+    """
     items = index.items(rows)
     ids = {item.id for item in items}
     texts = {item.text.casefold() for item in items} - {""}
@@ -92,13 +103,18 @@ def erase_mentions(run: Run, index: Index, rows: np.ndarray) -> None:
 
     if run.manifest.get("preset") == VECTORS:  # which has no copy of its items
         vectors = index.embeddings[rows]
-        remember(run.path / COLLECTIONS, (vector_content(*each) for each in zip(vectors, items, strict=True)))
+        remember(
+            run.path / COLLECTIONS,
+            (vector_content(*each) for each in zip(vectors, items, strict=True)),
+        )
     _change(run, "names", partial(_names, ids, is_said))
     _change(run, "maps", partial(_maps, ids, is_said))
 
 
 def _names(ids: set[str], is_said: Callable[[str], bool], names: Path) -> Change | None:
-    """What is to be written in place of the names in a folder; None: they mention nothing that is removed."""
+    """What is to be written in place of the names in a folder; None: they mention nothing that is
+    removed.
+    """
     before = json.loads((names / FILE_OF_NAMES).read_text(encoding="utf-8"))
     lost = {word for word in set(chain(*before["words"])) if is_said(word)}
     after = before | {

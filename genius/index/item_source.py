@@ -1,4 +1,6 @@
-"""Sources of items to add to an index: a collection, a folder of images, or the uploads of a visitor."""
+"""Sources of items to add to an index: a collection, a folder of images, or the uploads of a
+visitor.
+"""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -29,7 +31,8 @@ class ItemSource:
 
 
 def read_item_source(source: str, dataset: int, keep_versions: bool = False) -> ItemSource:
-    """An M-BEIR-format directory, FOLDER or NAME=FOLDER, as `python -m genius.collections` reads it.
+    """An M-BEIR-format directory, FOLDER or NAME=FOLDER, as `python -m genius.collections` reads
+    it.
 
     The items of a collection have their ids; those of a folder become dataset `dataset`.
     keep_versions: pictures of a folder that repeat a photograph are items, too.
@@ -47,7 +50,9 @@ def read_item_source(source: str, dataset: int, keep_versions: bool = False) -> 
     others = [*images.others, *(report for record in records for report in record.heard)]
     others += (FileReport(file, VERSION, first) for file, first in folded.items())
     entries = [
-        SourceEntry(record, SourceImage(record.image, record.image.encode(), everywhere, record.facts))
+        SourceEntry(
+            record, SourceImage(record.image, record.image.encode(), everywhere, record.facts)
+        )
         for record in records
     ]
     apply_rules(draft, entries, images.pairs, missing=images.missing)
@@ -56,7 +61,9 @@ def read_item_source(source: str, dataset: int, keep_versions: bool = False) -> 
 
 
 def _hear(record: Record, file: Path, limits: Limits = DISK) -> Shown:
-    """Let a picture say what it says of itself; nothing if it cannot be read, which its encoding will say."""
+    """Let a picture say what it says of itself; nothing if it cannot be read, which its encoding
+    will say.
+    """
     try:
         data = read_image_file(file, limits)
         seen = look(data, file.name, limits)
@@ -67,7 +74,9 @@ def _hear(record: Record, file: Path, limits: Limits = DISK) -> Shown:
     return seen
 
 
-def uploaded_items(uploads: Sequence[tuple[str, Path | None]], dataset: int, first: int = 1) -> ItemSource:
+def uploaded_items(
+    uploads: Sequence[tuple[str, Path | None]], dataset: int, first: int = 1
+) -> ItemSource:
     """(text, image file) pairs, either of which may be missing, numbered from `first` on.
 
     A picture without a text that brings its caption is followed by this caption as an item.

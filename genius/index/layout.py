@@ -19,7 +19,8 @@ MAX_SEGMENTS = 10_000
 MAX_LEVELS = 256
 DISTANCES = "distances.npy"
 ERRORS = "errors.npy"  # in place of them, of older runs
-ROW_FILES = (CONFIG, "ids.npy", "modalities.npy", DISTANCES, ERRORS)  # of the index, not of a segment
+# of the index, not of a segment
+ROW_FILES = (CONFIG, "ids.npy", "modalities.npy", DISTANCES, ERRORS)
 ROWS = "rows.npy"  # of older runs, whose segments still hold removed items
 
 
@@ -41,7 +42,8 @@ class IndexConfig:
     code_sizes: tuple[int, ...]  # codes at each level of an ID
     segments: tuple[int, ...]  # items of each segment as it was written
     trained: int  # the first items, which were indexed when the run was trained
-    last_dataset: int = -1  # the highest dataset number of removed items' ids, which no other items get
+    # the highest dataset number of removed items' ids, which no other items get
+    last_dataset: int = -1
 
     @property
     def grown(self) -> int:

@@ -1,12 +1,14 @@
-"""Add a large source in n partitions, which any processes on any hosts encode, in any order; one change joins them.
+"""Add a large source in n partitions, which any processes on any hosts encode, in any order; one
+change joins them.
 
-    RUN/partitions/i-of-n-<digest>/     an index folder (see store.py) of the new items of one part of a source, and
-                                        partition.json: what happened to its items, checksums of the other files
+    RUN/partitions/i-of-n-<digest>/     an index folder (see store.py) of the new items of one part
+                                        of a source, and partition.json: what happened to its items,
+                                        checksums of the other files
 
-A partition is written aside and renamed, so it is there whole or not at all; one that is there is done. Its name has a
-checksum of the models and of its items, so a source that changes gets other partitions. Nothing is locked while it is
-encoded: who does the same at the same time finds it done at the end. It waits until `commit` adds what the index does
-not hold by then, and deletes it.
+A partition is written aside and renamed, so it is there whole or not at all; one that is there is
+done. Its name has a checksum of the models and of its items, so a source that changes gets other
+partitions. Nothing is locked while it is encoded: who does the same at the same time finds it done
+at the end. It waits until `commit` adds what the index does not hold by then, and deletes it.
 
 Axes: n partitions, m items of all of them that the index may get, M levels.
 """
@@ -24,11 +26,26 @@ from pydantic import BaseModel
 
 from genius.encoding.quantize import quantize_all, squared_distances
 from genius.errors import UserError
-from genius.files import describe, disk_errors_explained, fsync, link_or_copy, remove_folder, write_json, written_aside
+from genius.files import (
+    describe,
+    disk_errors_explained,
+    fsync,
+    link_or_copy,
+    remove_folder,
+    write_json,
+    written_aside,
+)
 from genius.index.compaction import merge_segments
 from genius.index.erasing import PARTITIONS
 from genius.index.item_source import ItemSource
-from genius.index.layout import CONFIG, INSTRUCTIONS, MAX_ITEMS, IndexConfig, read_config, segment_folder
+from genius.index.layout import (
+    CONFIG,
+    INSTRUCTIONS,
+    MAX_ITEMS,
+    IndexConfig,
+    read_config,
+    segment_folder,
+)
 from genius.index.segments import FILES, FUSED, LOOKUP, ConcatenatedArray
 from genius.index.store import Index, load_index
 from genius.index.update import (
@@ -68,7 +85,8 @@ class Share:
         share = cls(*map(int, found.groups())) if found else cls(0, 0)
         if not 1 <= share.number <= share.of <= MAX_PARTITIONS:
             raise UserError(
-                f"expected a part such as 2/9, of at most {MAX_PARTITIONS}, not {text!r}; number them from 1 on"
+                f"expected a part such as 2/9, of at most {MAX_PARTITIONS}, not {text!r}; "
+                "number them from 1 on"
             )
         return share
 
@@ -88,10 +106,14 @@ class PartRecord(BaseModel):
     files: dict[str, FileEntry]
 
 
-def encode_partition(run: Path, read: Callable[[int], ItemSource], models: Models, share: Share) -> Added:
-    """Encode one part of a source, if that was not done before. Only the run's folder of partitions changes.
+def encode_partition(
+    run: Path, read: Callable[[int], ItemSource], models: Models, share: Share
+) -> Added:
+    """Encode one part of a source, if that was not done before. Only the run's folder of partitions
+    changes.
 
-    read: see `update.add`. Raises UserError if the source cannot be read, or none of its pictures can.
+    read: see `update.add`. Raises UserError if the source cannot be read, or none of its pictures
+    can.
     """
     opened = Run(run)
     models.check(opened)
@@ -109,7 +131,8 @@ def encode_partition(run: Path, read: Callable[[int], ItemSource], models: Model
         write_json(aside / RECORD, {"added": asdict(added), "files": files})
         for name in files:
             fsync(aside / name)
-        if folder.exists() and not _record(folder):  # a disk that renames folders file by file left half of it
+        # a disk that renames folders file by file left half of it
+        if folder.exists() and not _record(folder):
             remove_folder(folder)
         try:
             aside.rename(folder)
@@ -120,10 +143,11 @@ def encode_partition(run: Path, read: Callable[[int], ItemSource], models: Model
 
 
 def commit(run: Path, read: Callable[[int], ItemSource], count: int) -> Added:
-    """Add all `count` partitions of a source in one change, and delete them; nothing changes if one is missing.
+    """Add all `count` partitions of a source in one change, and delete them; nothing changes if one
+    is missing.
 
-    Of items that the index, or an earlier partition, got meanwhile, the first ones stay. Raises UserError if a
-    partition is missing or damaged, an id comes twice, or the run cannot be changed.
+    Of items that the index, or an earlier partition, got meanwhile, the first ones stay. Raises
+    UserError if a partition is missing or damaged, an id comes twice, or the run cannot be changed.
     """
     shares = [Share.parse(f"{number}/{count}") for number in range(1, max(count, 1) + 1)]
     with changing(run) as (opened, index):
@@ -146,18 +170,24 @@ def commit(run: Path, read: Callable[[int], ItemSource], count: int) -> Added:
         return added
 
 
-def _folder(run: Run, index: Index, share: Share, items: Iterable[Item], source: ItemSource) -> Path:
+def _folder(
+    run: Run, index: Index, share: Share, items: Iterable[Item], source: ItemSource
+) -> Path:
     """Where the partition of these items and of the run's models lies."""
     digest = hashlib.sha256()
     parts = [run.digest(part) for part in ("encoder", "fusion", "quantizer")]
-    digest.update(f"{parts} {run.settings.index.thumbnail_side} {index.fused is not None}\n".encode())
+    digest.update(
+        f"{parts} {run.settings.index.thumbnail_side} {index.fused is not None}\n".encode()
+    )
     for item in items:
         digest.update(f"{item!r} {_size(source, item)}\n".encode("utf-8", "replace"))
     return run.path / PARTITIONS / f"{share.number}-of-{share.of}-{digest.hexdigest()[:16]}"
 
 
 def _size(source: ItemSource, item: Item) -> int:
-    """Bytes of its picture, which hosts see alike, unlike times; −1: it has none, or it cannot be read."""
+    """Bytes of its picture, which hosts see alike, unlike times; −1: it has none, or it cannot be
+    read.
+    """
     try:
         return source.image_path(item.image).stat().st_size if item.image else -1
     except (UserError, OSError):
@@ -168,7 +198,9 @@ def _record(folder: Path) -> PartRecord | None:
     """Of a partition that is done; None if it is not, or not whole."""
     if not (folder / RECORD).is_file():
         return None
-    with damage_explained(f"{folder / RECORD} does not describe a partition", "delete its folder, and make it again"):
+    with damage_explained(
+        f"{folder / RECORD} does not describe a partition", "delete its folder, and make it again"
+    ):
         record = read_json(folder / RECORD, PartRecord)
     for name, file in record.files.items():
         if not (folder / name).is_file() or (folder / name).stat().st_size != file.bytes:
@@ -181,16 +213,21 @@ def _checked(folder: Path, share: Share) -> PartRecord:
     record = _record(folder)
     if record is None:
         raise UserError(
-            f"partition {share} of this source is not there, so none was added; make it with --partition {share}"
+            f"partition {share} of this source is not there, so none was added; make it "
+            f"with --partition {share}"
         )
     found = describe(folder)
     if any(found.get(name) != file.model_dump() for name, file in record.files.items()):
-        raise UserError(f"{folder} is damaged, so none was added; delete it, and use --partition {share}")
+        raise UserError(
+            f"{folder} is damaged, so none was added; delete it, and use --partition {share}"
+        )
     return record
 
 
 def _write(folder: Path, run: Run, index: Index, part: ItemSource, models: Models) -> Added:
-    """Fill a folder with the index of the new items of a part, if there are any; as `update.add` makes it."""
+    """Fill a folder with the index of the new items of a part, if there are any; as `update.add`
+    makes it.
+    """
     new, complaints = find_new_items(index, part, replaces=False), list[str]()
     count, pictured = len(new.kinds), new.kinds["pictured"]
     readable = np.ones(count, dtype=bool)
@@ -199,7 +236,9 @@ def _write(folder: Path, run: Run, index: Index, part: ItemSource, models: Model
         files = encode(run, part, new, models, complaints, folder / "features")
         readable = files.arrays["masks"][:, 0] | ~pictured
         if not readable[pictured].any() and pictured.sum() >= MANY:
-            raise UserError(f"none of {pictured.sum():,} pictures can be read, e.g. {complaints[0]}")
+            raise UserError(
+                f"none of {pictured.sum():,} pictures can be read, e.g. {complaints[0]}"
+            )
         rows = np.flatnonzero(readable)
         if len(rows):
             fused = files.fused(run.digest("fusion"))[:, 0]
@@ -253,7 +292,9 @@ def _add_joined(run: Run, index: Index, joined: Index, added: Added) -> Added:
         fresh[rows] = index.rows_of(item.id for item in items) < 0
         twice = np.flatnonzero(joined.rows_of(item.id for item in items) != rows)
         if len(twice):
-            raise UserError(f"the source has two items with id {items[twice[0]].id!r}; rename or remove one")
+            raise UserError(
+                f"the source has two items with id {items[twice[0]].id!r}; rename or remove one"
+            )
     rows = np.flatnonzero(fresh)
     copied, indexed = np.full(len(rows), -1), np.arange(index.n)
     if len(rows):
@@ -261,7 +302,9 @@ def _add_joined(run: Run, index: Index, joined: Index, added: Added) -> Added:
         copied = find_copies(index, indexed, joined.codes(rows), embeddings, contents[rows])
     copies = copied >= 0
     blocks = (joined.items(rows[start : start + LOOKUP]) for start in range(0, len(rows), LOOKUP))
-    examples = copy_examples(index, indexed, chain.from_iterable(blocks), copied, np.arange(len(rows)))
+    examples = copy_examples(
+        index, indexed, chain.from_iterable(blocks), copied, np.arange(len(rows))
+    )
     kept, distances = rows[~copies], joined.distances
     assert distances is not None  # every partition has them
 
@@ -272,4 +315,10 @@ def _add_joined(run: Run, index: Index, joined: Index, added: Added) -> Added:
     if len(kept):
         extend(run, index, write)
     known = joined.n - len(rows)
-    return replace(added, new=len(kept), skipped=added.skipped + known, duplicate=int(copies.sum()), copies=examples)
+    return replace(
+        added,
+        new=len(kept),
+        skipped=added.skipped + known,
+        duplicate=int(copies.sum()),
+        copies=examples,
+    )

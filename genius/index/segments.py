@@ -1,12 +1,15 @@
-"""The segments of an index: the items that were indexed first and those of each addition, as they were written.
+"""The segments of an index: the items that were indexed first and those of each addition, as they
+were written.
 
     embeddings.npy      (m, d) fp16, memory-mapped
-    fused.npy           the same of the fused features, by which results are ordered; in all segments or in none
+    fused.npy           the same of the fused features, by which results are ordered; in all
+                        segments or in none
     items.sqlite        number in the segment -> id, modality, text, image, source; unique by id
-    thumbnails.sqlite   number in the segment -> WebP; an image that several of its items share is kept once
+    thumbnails.sqlite   number in the segment -> WebP; an image that several of its items share is
+                        kept once
 
-A position is an item's number in all segments together. In older runs segments still hold removed items: rows number
-those that remain, in the same order.
+A position is an item's number in all segments together. In older runs segments still hold removed
+items: rows number those that remain, in the same order.
 
 Axes: n rows, t requested rows, s segments, d embedding dim.
 """
@@ -26,23 +29,31 @@ from genius.trie.ids import search_sorted
 
 EMBEDDINGS, ITEMS, THUMBNAILS = FILES = ("embeddings.npy", "items.sqlite", "thumbnails.sqlite")
 FUSED = "fused.npy"
-ITEM_TABLE = """CREATE TABLE IF NOT EXISTS items (row INTEGER PRIMARY KEY, id TEXT NOT NULL, modality INTEGER NOT NULL,
-                                                  text TEXT NOT NULL, image TEXT, source TEXT NOT NULL)"""
+ITEM_TABLE = """CREATE TABLE IF NOT EXISTS items (
+    row INTEGER PRIMARY KEY, id TEXT NOT NULL, modality INTEGER NOT NULL, text TEXT NOT NULL,
+    image TEXT, source TEXT NOT NULL)"""
 ITEM_KEY = "CREATE UNIQUE INDEX IF NOT EXISTS items_by_id ON items (id)"
-THUMBNAIL_TABLES = """CREATE TABLE IF NOT EXISTS pictures (picture INTEGER PRIMARY KEY, webp BLOB NOT NULL);
+THUMBNAIL_TABLES = """
+    CREATE TABLE IF NOT EXISTS pictures (picture INTEGER PRIMARY KEY, webp BLOB NOT NULL);
     CREATE TABLE IF NOT EXISTS shown (row INTEGER PRIMARY KEY, picture INTEGER NOT NULL);
-    CREATE VIEW IF NOT EXISTS thumbnails AS SELECT row, webp FROM shown JOIN pictures USING (picture);"""
+    CREATE VIEW IF NOT EXISTS thumbnails AS
+        SELECT row, webp FROM shown JOIN pictures USING (picture);"""
 MODALITIES = set(Modality)
 THUMBNAIL = "SELECT webp FROM shown LEFT JOIN pictures USING (picture) WHERE row = ?"
 LOOKUP = 10_000  # ids or rows per SQL statement
-DATASET = "CASE WHEN instr(items.id, ':') > 1 THEN CAST(substr(items.id, 1, instr(items.id, ':') - 1) AS INTEGER) END"
+DATASET = (
+    "CASE WHEN instr(items.id, ':') > 1 "
+    "THEN CAST(substr(items.id, 1, instr(items.id, ':') - 1) AS INTEGER) END"
+)
 
 
 class RowMap:
     """Maps rows to positions in the segments."""
 
     def __init__(self, sizes: Sequence[int], kept: np.ndarray | None = None):
-        """sizes (s,): items of each segment. kept (n,): their positions, ascending; None: none was removed."""
+        """sizes (s,): items of each segment. kept (n,): their positions, ascending; None: none was
+        removed.
+        """
         self.starts = np.cumsum([0, *sizes])
         self.kept = kept
 
@@ -62,10 +73,14 @@ class RowMap:
         if self.kept is None:
             return positions
         place = search_sorted(self.kept, positions)
-        return np.where((positions >= 0) & (self.kept[np.minimum(place, len(self) - 1)] == positions), place, -1)
+        return np.where(
+            (positions >= 0) & (self.kept[np.minimum(place, len(self) - 1)] == positions), place, -1
+        )
 
     def split(self, positions: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """Of each segment with any of the positions (t,): its number, which ones, and their numbers in it."""
+        """Of each segment with any of the positions (t,): its number, which ones, and their numbers
+        in it.
+        """
         segment = np.searchsorted(self.starts, positions, side="right") - 1
         for number in np.unique(segment).tolist():
             chosen = np.flatnonzero(segment == number)
@@ -121,7 +136,10 @@ class ItemRecords:
             ((count,),) = items.select("SELECT max(row) + 1 FROM items")
             thumbnails.select("SELECT webp FROM thumbnails LIMIT 1")
             if count != size:
-                raise UserError(f"{folder / ITEMS} holds {count} items, its config says {size}; build the index again")
+                raise UserError(
+                    f"{folder / ITEMS} holds {count} items, its config says {size}; build "
+                    "the index again"
+                )
 
     def items(self, rows: Sequence[int] | np.ndarray) -> list[Item]:
         """The items at these rows (t,), in this order.
@@ -129,7 +147,9 @@ class ItemRecords:
         Raises IndexError if there is no such row, UserError if the database holds something else.
         """
         items: list[Item | None] = [None] * len(rows)
-        for segment, chosen, numbers in self.places.split(self.places.positions(np.array(rows, dtype=np.int64))):
+        for segment, chosen, numbers in self.places.split(
+            self.places.positions(np.array(rows, dtype=np.int64))
+        ):
             records: list[tuple] = []
             for first in range(0, len(numbers), LOOKUP):
                 records += self._items[segment].select(
@@ -143,11 +163,17 @@ class ItemRecords:
                 items[at] = self._item(segment, *record)
         return [item for item in items if item is not None]
 
-    def _item(self, segment: int, id: Any, modality: Any, text: Any, image: Any, source: Any) -> Item:
+    def _item(
+        self, segment: int, id: Any, modality: Any, text: Any, image: Any, source: Any
+    ) -> Item:
         """SQLite keeps a value of any type in any column."""
-        texts = all(isinstance(value, str) for value in (id, text, source)) and isinstance(image, str | None)
+        texts = all(isinstance(value, str) for value in (id, text, source)) and isinstance(
+            image, str | None
+        )
         if not texts or modality not in MODALITIES:
-            raise UserError(f"{self._items[segment].file} holds an item of other types; copy the run again")
+            raise UserError(
+                f"{self._items[segment].file} holds an item of other types; copy the run again"
+            )
         return Item(id, Modality(modality), text, image, source)
 
     def rows_of(self, ids: Iterable[str]) -> np.ndarray:
@@ -156,7 +182,8 @@ class ItemRecords:
         while chunk := list(islice(ids, LOOKUP)):
             query = f"SELECT id, row FROM items WHERE id IN {placeholders(len(chunk))}"
             row_of: dict[str, int] = {}
-            stored = [id.encode("utf-8", "replace").decode() for id in chunk]  # half a surrogate pair is in no index
+            # half a surrogate pair is in no index
+            stored = [id.encode("utf-8", "replace").decode() for id in chunk]
             for start, items in zip(self.places.starts[:-1], self._items, strict=True):
                 records = items.select(query, *stored)
                 positions = np.array([number for _, number in records], dtype=np.int64) + start
@@ -172,35 +199,55 @@ class ItemRecords:
         """
         if not 0 <= row < len(self.places):
             return None
-        ((segment, _, number),) = self.places.split(self.places.positions(np.array([row], dtype=np.int64)))
+        ((segment, _, number),) = self.places.split(
+            self.places.positions(np.array([row], dtype=np.int64))
+        )
         records = self._thumbnails[segment].select(THUMBNAIL, int(number[0]))
         if not records:
             return None
         picture = records[0][0]
-        if not (isinstance(picture, bytes) and picture.startswith(b"RIFF") and picture[8:12] == b"WEBP"):
-            raise UserError(f"{self._thumbnails[segment].file} holds something else than WebP; copy the run again")
+        if not (
+            isinstance(picture, bytes) and picture.startswith(b"RIFF") and picture[8:12] == b"WEBP"
+        ):
+            raise UserError(
+                f"{self._thumbnails[segment].file} holds something else than WebP; copy "
+                "the run again"
+            )
         return picture
 
     def others_say(self, word: str, rows: np.ndarray) -> bool:
         """Whether the text of an item in none of these rows has this word (in lower case)."""
         query = "SELECT row FROM items WHERE instr(lower(text), ?) LIMIT ?"
         for start, items in zip(self.places.starts[:-1], self._items, strict=True):
-            found = np.array([row for (row,) in items.select(query, word, len(rows) + 1)], dtype=np.int64) + start
+            found = (
+                np.array(
+                    [row for (row,) in items.select(query, word, len(rows) + 1)], dtype=np.int64
+                )
+                + start
+            )
             if not np.isin(self.places.rows(found), [*rows, -1]).all():
                 return True
         return False
 
     def last_dataset(self) -> int:
         """The highest dataset number of all ids; −1 if none has one."""
-        return max(items.select(f"SELECT ifnull(max({DATASET}), -1) FROM items")[0][0] for items in self._items)
+        return max(
+            items.select(f"SELECT ifnull(max({DATASET}), -1) FROM items")[0][0]
+            for items in self._items
+        )
 
     def datasets(self) -> np.ndarray:
-        """(n,) dataset number of each item's id, −1 where it begins with none. About a second for a million."""
+        """(n,) dataset number of each item's id, −1 where it begins with none. About a second for a
+        million.
+        """
         numbers = np.full(self.places.starts[-1], -1, dtype=np.int64)
         for start, size, items in zip(self.places.starts, np.diff(self.places.starts), self._items):
-            for first in range(0, size, LOOKUP):  # many short queries: other threads wait for none of them
+            # many short queries: other threads wait for none of them
+            for first in range(0, size, LOOKUP):
                 here = (first, first + LOOKUP)
-                records = items.select(f"SELECT {DATASET} FROM items WHERE row >= ? AND row < ? ORDER BY row", *here)
+                records = items.select(
+                    f"SELECT {DATASET} FROM items WHERE row >= ? AND row < ? ORDER BY row", *here
+                )
                 known = [-1 if number is None else number for (number,) in records]
                 numbers[start + first : start + first + len(known)] = known
         return numbers[self.places.positions(np.arange(len(self.places)))]

@@ -5,21 +5,24 @@
     segment-1/, …       the same files, of the items that were added since
     ids.npy             (n, B) packed IDs, by row; memory-mapped
     modalities.npy      (n,) uint8
-    distances.npy       (n, 2) float32 ‖z − ẑ‖² of each item's feature and its ID, and ‖ẑ‖²; NaN if unknown; may be
-                        missing; memory-mapped. Older runs have errors.npy, the first column
-    rows.npy            (n,) int32, memory-mapped: of older runs, whose segments still hold removed items, the positions
-                        of the others; the next change of such a run erases what is removed
+    distances.npy       (n, 2) float32 ‖z − ẑ‖² of each item's feature and its ID, and ‖ẑ‖²; NaN if
+                        unknown; may be missing; memory-mapped. Older runs have errors.npy, the
+                        first column
+    rows.npy            (n,) int32, memory-mapped: of older runs, whose segments still hold removed
+                        items, the positions of the others; the next change of such a run erases
+                        what is removed
     instructions.json   the instructions that users can choose from
     config.json         n, d, code sizes, segments
 
-A row is an item's number in the collection's order. Nothing in the folder ever changes: adding and removing
-(update.py) make a new version in a folder of its own, in which the items after a removed one have other rows. Segments
-that stay are shared by hard links; one that holds a removed item is written anew. Once it is whole, the manifest names
-it (`Run.replace`), so a reader finds the old version or the new one; the old one is deleted at once, or when its last
-reader lets go of it.
+A row is an item's number in the collection's order. Nothing in the folder ever changes: adding and
+removing (update.py) make a new version in a folder of its own, in which the items after a removed
+one have other rows. Segments that stay are shared by hard links; one that holds a removed item is
+written anew. Once it is whole, the manifest names it (`Run.replace`), so a reader finds the old
+version or the new one; the old one is deleted at once, or when its last reader lets go of it.
 
-Table and trie are built from ids.npy on request, over all items or over a subset of rows (a local pool): storing them
-would save little, since a file from elsewhere is believed only after a comparison with the IDs.
+Table and trie are built from ids.npy on request, over all items or over a subset of rows (a local
+pool): storing them would save little, since a file from elsewhere is believed only after a
+comparison with the IDs.
 """
 
 import threading
@@ -59,7 +62,9 @@ AGAIN = "copy the run again, or build the index again"
 
 @dataclass(eq=False)
 class Index:
-    """The candidates of a run, one version of them. Safe to share between threads; its folder stays while it lives."""
+    """The candidates of a run, one version of them. Safe to share between threads; its folder stays
+    while it lives.
+    """
 
     folder: Path
     config: IndexConfig
@@ -76,7 +81,11 @@ class Index:
         self.errors = None if self.distances is None else self.distances[:, 0]
         norms = None if self.distances is None else self.distances[:, 1]
         self._norms = None if norms is None or np.isnan(norms).any() else norms
-        self.places, self.rows_of, self.thumbnail = self.records.places, self.records.rows_of, self.records.thumbnail
+        self.places, self.rows_of, self.thumbnail = (
+            self.records.places,
+            self.records.rows_of,
+            self.records.thumbnail,
+        )
         self._whole: dict[str, Pool] = {}  # by device of the trie, with one table
         self._building = threading.Lock()
 
@@ -86,12 +95,21 @@ class Index:
         try:
             lease = ReadLock(folder)
         except OSError as error:
-            raise UserError(f"{folder} is not an index ({error.strerror or error}); build the index again") from None
+            raise UserError(
+                f"{folder} is not an index ({error.strerror or error}); build the index again"
+            ) from None
         config = read_config(folder / CONFIG)
         n, width = config.n, packed_bytes(config.code_sizes)
-        packed = _read_array(folder / "ids.npy", (n, width), np.uint8, lambda ids: check_packed(ids, config.code_sizes))
+        packed = _read_array(
+            folder / "ids.npy",
+            (n, width),
+            np.uint8,
+            lambda ids: check_packed(ids, config.code_sizes),
+        )
         modalities = np.array(
-            _read_array(folder / "modalities.npy", (n,), np.uint8, lambda read: read.max() >= len(Modality))
+            _read_array(
+                folder / "modalities.npy", (n,), np.uint8, lambda read: read.max() >= len(Modality)
+            )
         )
         distances = kept = None
         if (folder / DISTANCES).exists():
@@ -104,14 +122,20 @@ class Index:
         segments = [segment_folder(folder, number) for number in range(len(config.segments))]
         places = RowMap(config.segments, kept)
         if len(places) != config.n or (kept is not None and not _ascend(kept, places.starts[-1])):
-            raise UserError(f"{folder} does not say which items of its segments remain; build the index again")
+            raise UserError(
+                f"{folder} does not say which items of its segments remain; build the index again"
+            )
 
         def vectors(name: str) -> Vectors:
             arrays = [
-                _read_array(segment / name, (size, config.dim), np.float16, lambda read: not is_finite(read))
+                _read_array(
+                    segment / name, (size, config.dim), np.float16, lambda read: not is_finite(read)
+                )
                 for segment, size in zip(segments, config.segments, strict=True)
             ]
-            return arrays[0] if len(arrays) == 1 and kept is None else ConcatenatedArray(arrays, kept)
+            return (
+                arrays[0] if len(arrays) == 1 and kept is None else ConcatenatedArray(arrays, kept)
+            )
 
         return cls(
             folder,
@@ -151,7 +175,10 @@ class Index:
         items = self.records.items(rows)
         for row, item in zip(rows, items, strict=True):
             if item.modality != self.modalities[row]:
-                raise UserError(f"{self.folder} stores another modality for {item.id} than the item has; {AGAIN}")
+                raise UserError(
+                    f"{self.folder} stores another modality for {item.id} than the item "
+                    f"has; {AGAIN}"
+                )
         return items
 
     def codes(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:
@@ -170,7 +197,9 @@ class Index:
             if str(device) not in self._whole:
                 built = next(iter(self._whole.values()), None)
                 self._whole[str(device)] = (
-                    built.on(device) if built else Pool.build(self.packed, self.code_sizes, None, device, self._norms)
+                    built.on(device)
+                    if built
+                    else Pool.build(self.packed, self.code_sizes, None, device, self._norms)
                 )
             return self._whole[str(device)]
 
@@ -178,7 +207,8 @@ class Index:
 def load_index(served: Run) -> Index:
     """The index of a run, the newest version of it that belongs to the models of `served`.
 
-    Raises UserError for an index that cannot be read, or if the run was trained anew since `served` was read.
+    Raises UserError for an index that cannot be read, or if the run was trained anew since `served`
+    was read.
     """
     index = load_newer_index(served)
     if index is None:
@@ -187,15 +217,21 @@ def load_index(served: Run) -> Index:
 
 
 def load_newer_index(served: Run, index: Index | None = None) -> Index | None:
-    """The index that the run on disk names by now, if it is another version than this one; cheap to ask.
+    """The index that the run on disk names by now, if it is another version than this one; cheap to
+    ask.
 
-    served: the run as it was read when its models were loaded. None, too, if the run was trained anew since: then
-    its index belongs to other models. Raises UserError for an index that cannot be read.
+    served: the run as it was read when its models were loaded. None, too, if the run was trained
+    anew since: then its index belongs to other models. Raises UserError for an index that cannot be
+    read.
     """
     while True:
         now = Run(served.path)
-        if (index and now.manifest["parts"].get(PART, {}).get("folder") == index.folder.name) or any(
-            now.digest(part) != served.digest(part) for part in PARTS if part != PART and served.has(part)
+        if (
+            index and now.manifest["parts"].get(PART, {}).get("folder") == index.folder.name
+        ) or any(
+            now.digest(part) != served.digest(part)
+            for part in PARTS
+            if part != PART and served.has(part)
         ):
             return None
         try:
@@ -221,7 +257,9 @@ def _read_array(
     dtype: DTypeLike,
     wrong: Callable[[np.ndarray], bool | None] = lambda array: False,
 ) -> np.ndarray:
-    """Memory-mapped. wrong: whether numbers cannot be those of an index. Raises UserError that names the file."""
+    """Memory-mapped. wrong: whether numbers cannot be those of an index. Raises UserError that
+    names the file.
+    """
     with damage_explained(f"{file} does not fit its index", "build the index again"):
         array = read_array(file, shape, dtype, mapped=True)
         if wrong(array):

@@ -1,10 +1,13 @@
-"""Add items to an index and remove items from it, without training: encode, quantize, insert; or delete.
+"""Add items to an index and remove items from it, without training: encode, quantize, insert; or
+delete.
 
-Each change writes a new version of the index to a folder of its own, which then replaces the version before in one
-step (`Run.replace`). Rows stay as they are; added items get the last ones, and the rows after a removed item move up.
-The segments that held a removed item are written anew without it.
+Each change writes a new version of the index to a folder of its own, which then replaces the
+version before in one step (`Run.replace`). Rows stay as they are; added items get the last ones,
+and the rows after a removed item move up. The segments that held a removed item are written anew
+without it.
 
-Axes: n items of the index, c items of the source, m of these that are new, d embedding dim, M levels.
+Axes: n items of the index, c items of the source, m of these that are new, d embedding dim, M
+levels.
 """
 
 import hashlib
@@ -47,8 +50,10 @@ from genius.trie.ids import IDTable, pack
 
 BATCH = 64  # items encoded together
 FEATURE_FOLDER = "adding"  # folder in the run: of the items that are being added
-SAME_LEVELS = 3.0  # mean difference, of 255, of thumbnails of one picture that versions of Pillow may make
-KIND = np.dtype(  # of a new item; content: see content_hash; row: of the indexed item that it replaces, or −1
+# mean difference, of 255, of thumbnails of one picture that versions of Pillow may make
+SAME_LEVELS = 3.0
+# of a new item; content: see content_hash; row: of the indexed item that it replaces, or −1
+KIND = np.dtype(
     [("modality", np.uint8), ("pictured", np.bool_), ("content", np.uint64), ("row", np.int64)]
 )
 MERGE_AT = 8  # segments; with so many, adding merges small ones
@@ -79,13 +84,18 @@ class Models:
         )
 
     def check(self, run: Run) -> None:
-        """Raises UserError if the run was trained again since these models were loaded, or lacks one of them."""
+        """Raises UserError if the run was trained again since these models were loaded, or lacks
+        one of them.
+        """
         expect_present(run.folder("encoder"))
         expect_present(run.folder("quantizer"))
         loaded = self.run or run
-        if any(loaded.digest(part) != run.digest(part) for part in ("encoder", "fusion", "quantizer")):
+        if any(
+            loaded.digest(part) != run.digest(part) for part in ("encoder", "fusion", "quantizer")
+        ):
             raise UserError(
-                f"{run.path} was trained again since its models were loaded; start again to load the new ones"
+                f"{run.path} was trained again since its models were loaded; start again "
+                "to load the new ones"
             )
 
 
@@ -99,7 +109,8 @@ class Added:
     unreadable: int  # their images cannot be read
     changed: tuple[str, ...]  # the skipped ids whose texts or pictures differ from the indexed ones
     complaints: tuple[str, ...]  # sentences about some unreadable images
-    copies: tuple[tuple[str, str], ...] = ()  # of some duplicates, the name of the image or text, and of whose copy
+    # of some duplicates, the name of the image or text, and of whose copy
+    copies: tuple[tuple[str, str], ...] = ()
     replaced: tuple[str, ...] = ()  # ids whose items gave way to others of the source
 
     @property
@@ -110,11 +121,14 @@ class Added:
     def __add__(self, more: "Added") -> "Added":
         both = zip(vars(self).values(), vars(more).values(), strict=True)
         total = Added(*(mine + theirs for mine, theirs in both))
-        return replace(total, complaints=total.complaints[:MAX_EXAMPLES], copies=total.copies[:MAX_EXAMPLES])
+        return replace(
+            total, complaints=total.complaints[:MAX_EXAMPLES], copies=total.copies[:MAX_EXAMPLES]
+        )
 
     def __str__(self) -> str:
         return (
-            f"new {self.new:,}, skipped {self.skipped:,}, duplicate {self.duplicate:,}, unreadable {self.unreadable:,}"
+            f"new {self.new:,}, skipped {self.skipped:,}, duplicate {self.duplicate:,}, "
+            f"unreadable {self.unreadable:,}"
         )
 
 
@@ -126,28 +140,36 @@ class Removed:
     unknown: tuple[str, ...]
 
 
-def add(run: Path, read: Callable[[int], ItemSource], models: Models, replaces: bool = False) -> Added:
-    """Add the items that the index does not hold yet. If it is killed, the next call resumes the encoding.
+def add(
+    run: Path, read: Callable[[int], ItemSource], models: Models, replaces: bool = False
+) -> Added:
+    """Add the items that the index does not hold yet. If it is killed, the next call resumes the
+    encoding.
 
-    read: returns the source of items, given a dataset number that no id of the index has. replaces: items whose ids are
-    known, but not their texts or pictures, take the place of the indexed ones, in the same step.
-    Raises UserError if the run cannot be changed, or the source cannot be read.
+    read: returns the source of items, given a dataset number that no id of the index has. replaces:
+    items whose ids are known, but not their texts or pictures, take the place of the indexed ones,
+    in the same step. Raises UserError if the run cannot be changed, or the source cannot be read.
     """
     with changing(run, models) as (opened, index):
         source = read(next_dataset(opened, index))
         new = find_new_items(index, source, replaces)
         complaints: list[str] = []
         if not len(new.kinds):
-            remove_folder(run / FEATURE_FOLDER)  # of a process that was killed after adding these items
+            # of a process that was killed after adding these items
+            remove_folder(run / FEATURE_FOLDER)
             return Added(0, new.skipped, 0, 0, new.changed, ())
         models.encoder.check()
         files = encode(opened, source, new, models, complaints, run / FEATURE_FOLDER)
         fused = files.fused(opened.digest("fusion"))[:, 0]
         codes = quantize_all(fused, new.kinds["modality"], models.quantizer)
-        readable, embedding = files.arrays["masks"][:, 0] | ~new.kinds["pictured"], files.arrays["embedding"]
+        readable, embedding = (
+            files.arrays["masks"][:, 0] | ~new.kinds["pictured"],
+            files.arrays["embedding"],
+        )
         stays = np.ones(index.n, dtype=bool)
         stays[new.kinds["row"][readable & (new.kinds["row"] >= 0)]] = False
-        copied = np.full(len(codes), -1)  # (m,) the row of the index, then of the new items, of which each is a copy
+        # (m,) the row of the index, then of the new items, of which each is a copy
+        copied = np.full(len(codes), -1)
         copied[readable] = find_copies(
             index,
             np.flatnonzero(stays),
@@ -156,8 +178,13 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models, replaces: 
             new.kinds["content"][readable],
         )
         copies = copied >= 0
-        examples = copy_examples(index, np.flatnonzero(stays), new.items(source), copied, np.flatnonzero(readable))
-        kept, replaced = np.flatnonzero(readable & ~copies), [item.id for item in index.items(np.flatnonzero(~stays))]
+        examples = copy_examples(
+            index, np.flatnonzero(stays), new.items(source), copied, np.flatnonzero(readable)
+        )
+        kept, replaced = (
+            np.flatnonzero(readable & ~copies),
+            [item.id for item in index.items(np.flatnonzero(~stays))],
+        )
         if len(kept):
             distances = squared_distances(fused, codes, models.quantizer)
             append(
@@ -205,7 +232,8 @@ def remove(run: Path, ids: Iterable[str]) -> Removed:
 
 
 def describe(run: Path, items: Iterable[Item]) -> int:
-    """Give items of the index the sources and the names of images of those with their ids; returns how many differed.
+    """Give items of the index the sources and the names of images of those with their ids; returns
+    how many differed.
 
     Raises UserError if the run cannot be changed.
     """
@@ -236,7 +264,9 @@ def compact(run: Path) -> bool:
 
 
 def next_dataset(run: Run, index: Index) -> int:
-    """A dataset number that no id has: neither of the index nor of the run's sources, which may not be indexed yet."""
+    """A dataset number that no id has: neither of the index nor of the run's sources, which may not
+    be indexed yet.
+    """
     return max(index.last_dataset() + 1, len(run.manifest.get("sources", ())))
 
 
@@ -244,8 +274,8 @@ def next_dataset(run: Run, index: Index) -> int:
 def changing(run: Path, models: Models | None = None) -> Iterator[tuple[Run, Index]]:
     """A run and its index, which no one else changes inside the block.
 
-    What killed processes have left is deleted first. Raises UserError if the run is being changed already, or if these
-    models are not those of the run.
+    What killed processes have left is deleted first. Raises UserError if the run is being changed
+    already, or if these models are not those of the run.
     """
     with write_lock(run), disk_errors_explained(run):
         opened = Run(run)
@@ -272,13 +302,16 @@ def append(
 ) -> None:
     """Publish a version with one more segment; the caller holds the run's write lock.
 
-    codes (m, M), distances (m, 2), embeddings and fused features (m, d): of the new items. trained: they are of the
-    collection that the run was made from, as all before them. stays (n,) bool: the rows that remain; None: all.
+    codes (m, M), distances (m, 2), embeddings and fused features (m, d): of the new items. trained:
+    they are of the collection that the run was made from, as all before them. stays (n,) bool: the
+    rows that remain; None: all.
     """
 
     def write(segment: Path) -> StoredRows:
         features = None if index.fused is None else fused
-        added, _ = write_segment(segment, items, embeddings, features, image_path, run.settings.index.thumbnail_side)
+        added, _ = write_segment(
+            segment, items, embeddings, features, image_path, run.settings.index.thumbnail_side
+        )
         return StoredRows(pack(codes, index.code_sizes), added, distances)
 
     extend(run, index, write, trained, stays)
@@ -292,7 +325,9 @@ def extend(
     stays: np.ndarray | None = None,
 ) -> None:
     """As `append`, with a segment that `write` fills."""
-    segments = publish(run, index, np.ones(index.n, dtype=bool) if stays is None else stays, write, trained)
+    segments = publish(
+        run, index, np.ones(index.n, dtype=bool) if stays is None else stays, write, trained
+    )
     if len(segments) > MERGE_AT:  # to keep their number, and so that of open files, small
         try:
             grown = Index.load(run.folder(PART))
@@ -319,18 +354,23 @@ def publish(
     merged: int = MAX_SEGMENTS,
     told: Mapping[int, Item] = EMPTY,
 ) -> tuple[int, ...]:
-    """Publish a version with the rows that stay (n,) bool, and erase the others; returns the sizes of its segments.
+    """Publish a version with the rows that stay (n,) bool, and erase the others; returns the sizes
+    of its segments.
 
-    Segments that stay whole are shared; the others are written anew, or left out if nothing of them stays.
-    added: writes one more segment into a folder. merged: the segments from this number on become one.
-    told: items by row, whose sources and names of images theirs get.
+    Segments that stay whole are shared; the others are written anew, or left out if nothing of them
+    stays. added: writes one more segment into a folder. merged: the segments from this number on
+    become one. told: items by row, whose sources and names of images theirs get.
     """
     config, kept = index.config, np.flatnonzero(stays)
-    parts = [(number, kept[chosen]) for number, chosen, _ in index.places.split(index.places.positions(kept))]
+    parts = [
+        (number, kept[chosen])
+        for number, chosen, _ in index.places.split(index.places.positions(kept))
+    ]
     if rest := [rows for number, rows in parts if number >= merged]:
         parts = [*parts[: -len(rest)], (merged, np.concatenate(rest))]
     shared, files = {INSTRUCTIONS: INSTRUCTIONS}, FILES if index.fused is None else (*FILES, FUSED)
-    anew: list[tuple[Path, np.ndarray]] = []  # segments to write, as paths below the new version, with their rows
+    # segments to write, as paths below the new version, with their rows
+    anew: list[tuple[Path, np.ndarray]] = []
     for place, (number, rows) in enumerate(parts):
         folder = segment_folder(Path(), place)
         whole = number < merged and len(rows) == config.segments[number]
@@ -353,7 +393,11 @@ def publish(
             sizes.append(len(more.packed))
         distances = None
         if index.distances is not None or added is not None:
-            known = np.full((index.n, 2), np.nan, np.float32) if index.distances is None else index.distances
+            known = (
+                np.full((index.n, 2), np.nan, np.float32)
+                if index.distances is None
+                else index.distances
+            )
             distances = np.concatenate([known[kept], more.distances])
         n = sum(sizes)
         changed = replace(
@@ -385,7 +429,8 @@ class NewItems:
     fresh: Sequence[bool]  # (c,) which of the items these are
     kinds: np.ndarray  # (m,) of KIND
     skipped: int
-    changed: tuple[str, ...]  # of the skipped ids, those whose text or picture differs from the indexed one
+    # of the skipped ids, those whose text or picture differs from the indexed one
+    changed: tuple[str, ...]
     digest: str  # of the new items
 
     def items(self, source: ItemSource) -> Iterator[Item]:
@@ -403,7 +448,9 @@ def find_new_items(index: Index, source: ItemSource, replaces: bool) -> NewItems
         rows = index.rows_of(item.id for item in chunk)
         is_new = rows < 0
         indexed = index.items(rows[rows >= 0])
-        known = list(zip(compress(chunk, rows >= 0), rows[rows >= 0].tolist(), indexed, strict=True))
+        known = list(
+            zip(compress(chunk, rows >= 0), rows[rows >= 0].tolist(), indexed, strict=True)
+        )
         with ThreadPoolExecutor() as readers:
             same = readers.map(lambda entry: _is_same(index, source, *entry), known)
             differs = ~np.fromiter(same, dtype=bool, count=len(known))
@@ -414,13 +461,17 @@ def find_new_items(index: Index, source: ItemSource, replaces: bool) -> NewItems
         fresh += is_new.tolist()
         for item, row in compress(zip(chunk, rows.tolist(), strict=True), is_new):
             kinds.append((item.modality, item.image is not None, content_hash(item), row))
-            digest.update(f"{item.id} {_image_state(source, item.image)} {content_hash(item)}\n".encode())
+            digest.update(
+                f"{item.id} {_image_state(source, item.image)} {content_hash(item)}\n".encode()
+            )
     skipped = len(fresh) - len(kinds)
     return NewItems(fresh, np.array(kinds, dtype=KIND), skipped, tuple(changed), digest.hexdigest())
 
 
 def _is_same(index: Index, source: ItemSource, item: Item, row: int, indexed: Item) -> bool:
-    """Whether an item has the text and the picture of the indexed one, as its thumbnail shows it."""
+    """Whether an item has the text and the picture of the indexed one, as its thumbnail shows
+    it.
+    """
     if content_hash(item) != content_hash(indexed):
         return False
     known = index.thumbnail(row) if item.image is not None else None
@@ -436,11 +487,16 @@ def _is_same(index: Index, source: ItemSource, item: Item, row: int, indexed: It
     new = open_image(now)
     if new.size != shown.size:
         return False
-    return float(np.abs(np.asarray(new, np.float32) - np.asarray(shown, np.float32)).mean()) <= SAME_LEVELS
+    return (
+        float(np.abs(np.asarray(new, np.float32) - np.asarray(shown, np.float32)).mean())
+        <= SAME_LEVELS
+    )
 
 
 def _image_state(source: ItemSource, image: str | None) -> str:
-    """The name, size and time of change of an image file: another picture of the same name is another item."""
+    """The name, size and time of change of an image file: another picture of the same name is
+    another item.
+    """
     if image is None:
         return ""
     try:
@@ -452,7 +508,9 @@ def _image_state(source: ItemSource, image: str | None) -> str:
 
 def content_hash(item: Item) -> int:
     """Equal for equal modality and text."""
-    return int.from_bytes(hashlib.blake2b(f"{item.modality:d} {item.text}".encode(), digest_size=8).digest())
+    return int.from_bytes(
+        hashlib.blake2b(f"{item.modality:d} {item.text}".encode(), digest_size=8).digest()
+    )
 
 
 def encode(
@@ -462,7 +520,9 @@ def encode(
 
     complaints: gets a sentence for each unreadable image.
     """
-    files = FeatureFiles.create(folder, len(new.kinds), 1, models.encoder.dim, f"{run.digest('encoder')} {new.digest}")
+    files = FeatureFiles.create(
+        folder, len(new.kinds), 1, models.encoder.dim, f"{run.digest('encoder')} {new.digest}"
+    )
     files.fill(
         models.encoder,
         (EncoderInput(item.image, [item.text]) for item in new.items(source)),
@@ -474,7 +534,9 @@ def encode(
     return files
 
 
-def _open_image(source: ItemSource, complaints: list[str], max_side: int, path: str) -> Image.Image | None:
+def _open_image(
+    source: ItemSource, complaints: list[str], max_side: int, path: str
+) -> Image.Image | None:
     """None for an image that cannot be read, after noting it in `complaints`."""
     try:
         return open_image(source.image_path(path), max_side=max_side)
@@ -484,9 +546,14 @@ def _open_image(source: ItemSource, complaints: list[str], max_side: int, path: 
 
 
 def find_copies(
-    index: Index, kept: np.ndarray, codes: np.ndarray, embeddings: ConcatenatedArray, contents: np.ndarray
+    index: Index,
+    kept: np.ndarray,
+    codes: np.ndarray,
+    embeddings: ConcatenatedArray,
+    contents: np.ndarray,
 ) -> np.ndarray:
-    """(m,) int64: the place of the same item among the kept rows (k,) of the index and then the new items, or −1.
+    """(m,) int64: the place of the same item among the kept rows (k,) of the index and then the new
+    items, or −1.
 
     codes (m, M), embeddings (m, d), contents (m,): of the new items.
     """
@@ -500,15 +567,19 @@ def find_copies(
 
     rows = np.concatenate([kept, np.arange(index.n, index.n + len(codes))])
     vectors = ConcatenatedArray([index.embeddings, embeddings], rows)
-    return find_duplicates(IDTable.from_packed(packed, index.code_sizes), len(kept), vectors.__getitem__, content)
+    return find_duplicates(
+        IDTable.from_packed(packed, index.code_sizes), len(kept), vectors.__getitem__, content
+    )
 
 
 def copy_examples(
     index: Index, kept: np.ndarray, new: Iterable[Item], copied: np.ndarray, readable: np.ndarray
 ) -> tuple[tuple[str, str], ...]:
-    """Names of the first copies, and of the items whose copies they are: of the index by their ids, too.
+    """Names of the first copies, and of the items whose copies they are: of the index by their ids,
+    too.
 
-    kept (k,): rows of the index. copied (m,): see `find_copies`. readable: which of the m items it counts.
+    kept (k,): rows of the index. copied (m,): see `find_copies`. readable: which of the m items it
+    counts.
     """
     chosen = np.flatnonzero(copied >= 0)[:MAX_EXAMPLES]
     if not len(chosen):

@@ -1,6 +1,7 @@
 """Write an index folder, one block of items at a time (see store.py for its files).
 
-A killed process leaves whole blocks, after which a later one can resume; the files are then the same, byte for byte.
+A killed process leaves whole blocks, after which a later one can resume; the files are then the
+same, byte for byte.
 """
 
 import os
@@ -29,16 +30,28 @@ from genius.index.layout import (
     write_config,
     write_instructions,
 )
-from genius.index.segments import EMBEDDINGS, FUSED, ITEM_KEY, ITEM_TABLE, ITEMS, THUMBNAIL_TABLES, THUMBNAILS, Vectors
+from genius.index.segments import (
+    EMBEDDINGS,
+    FUSED,
+    ITEM_KEY,
+    ITEM_TABLE,
+    ITEMS,
+    THUMBNAIL_TABLES,
+    THUMBNAILS,
+    Vectors,
+)
 from genius.schema import Item
 from genius.trie.ids import pack
 
 BLOCK = 4096  # items in memory at once
-MAX_UNREADABLE = 0.1  # share of images that may be unreadable; of more it is likely that their folder is not there
+# share of images that may be unreadable; of more it is likely that their folder is not there
+MAX_UNREADABLE = 0.1
 THUMBNAIL_QUALITY = 70  # of WebP
 MAX_EXAMPLES = 5  # unreadable images that are named
 SEEN = "CREATE TEMP TABLE seen (image TEXT PRIMARY KEY, picture INTEGER NOT NULL) WITHOUT ROWID"
-SEEN_BEFORE = "INSERT INTO seen SELECT image, min(picture) FROM shown JOIN items USING (row) GROUP BY image"
+SEEN_BEFORE = (
+    "INSERT INTO seen SELECT image, min(picture) FROM shown JOIN items USING (row) GROUP BY image"
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +62,9 @@ class UnreadableImages:
     examples: tuple[str, ...]  # sentences that name some
 
     def __add__(self, more: "UnreadableImages") -> "UnreadableImages":
-        return UnreadableImages(self.count + more.count, (self.examples + more.examples)[:MAX_EXAMPLES])
+        return UnreadableImages(
+            self.count + more.count, (self.examples + more.examples)[:MAX_EXAMPLES]
+        )
 
 
 def write_index(
@@ -68,15 +83,15 @@ def write_index(
 ) -> UnreadableImages:
     """Fill `folder`, which is empty.
 
-    items: n of them, streamed; codes (n, M) and embeddings (n, d), normalized, may be memory-mapped.
-    fused (n, d): fused features, normalized, which are to be kept. image_path: finds an item's image; None makes no
-    thumbnails.
-    distances (n, 2): see store.py; with its errors those of items that are added later are compared.
-    resume_folder: holds the databases that a killed process was writing for the same items; empty at first. They stay
-    there, so that nothing is lost before the caller has published `folder`.
-    Returns the items whose images cannot be read; they have no thumbnail. Raises UserError that names the item if an
-    id comes twice, the number of items is another than that of codes and embeddings, or more than MAX_UNREADABLE of the
-    images cannot be read.
+    items: n of them, streamed; codes (n, M) and embeddings (n, d), normalized, may be
+    memory-mapped. fused (n, d): fused features, normalized, which are to be kept. image_path: finds
+    an item's image; None makes no thumbnails. distances (n, 2): see store.py; with its errors those
+    of items that are added later are compared. resume_folder: holds the databases that a killed
+    process was writing for the same items; empty at first. They stay there, so that nothing is lost
+    before the caller has published `folder`. Returns the items whose images cannot be read; they
+    have no thumbnail. Raises UserError that names the item if an id comes twice, the number of
+    items is another than that of codes and embeddings, or more than MAX_UNREADABLE of the images
+    cannot be read.
     """
     n, dim = embeddings.shape
     if len(codes) != n:
@@ -86,7 +101,9 @@ def write_index(
     config = IndexConfig(n, dim, tuple(code_sizes), segments=(n,), trained=n)
     config.check()
     write_instructions(folder / INSTRUCTIONS, instructions)
-    modalities, unreadable = write_segment(folder, items, embeddings, fused, image_path, thumbnail_side, resume_folder)
+    modalities, unreadable = write_segment(
+        folder, items, embeddings, fused, image_path, thumbnail_side, resume_folder
+    )
     write_rows(folder, config, pack(codes, code_sizes), modalities, distances)
     return unreadable
 
@@ -114,7 +131,11 @@ def write_segment(
 
 
 def write_rows(
-    folder: Path, config: IndexConfig, packed: np.ndarray, modalities: np.ndarray, distances: np.ndarray | None
+    folder: Path,
+    config: IndexConfig,
+    packed: np.ndarray,
+    modalities: np.ndarray,
+    distances: np.ndarray | None,
 ) -> None:
     """Write the files about rows: IDs (n, B), modalities (n,), distances (n, 2) if known."""
     write_config(folder / CONFIG, config)
@@ -135,20 +156,29 @@ def write_vectors(segment: Path, embeddings: Vectors, fused: Vectors | None) -> 
             block = np.asarray(vectors[first : first + BLOCK])
             if not np.isfinite(block).all():
                 last = first + len(block) - 1
-                raise UserError(f"{what} of rows {first} to {last} is not a number; train the {model} again")
+                raise UserError(
+                    f"{what} of rows {first} to {last} is not a number; train the {model} again"
+                )
             yield block
 
     given = blocks("an embedding", "encoder", embeddings)
     write_array(segment / EMBEDDINGS, embeddings.shape, np.float16, given)
     if fused is not None:
-        write_array(segment / FUSED, fused.shape, np.float16, blocks("a fused feature", "fusion", fused))
+        write_array(
+            segment / FUSED, fused.shape, np.float16, blocks("a fused feature", "fusion", fused)
+        )
 
 
 def _write_items(
     folder: Path, items: Iterable[Item], n: int, shrink: Callable[[Item], bytes | UserError] | None
 ) -> tuple[np.ndarray, UnreadableImages]:
-    """Write both databases, from where they stopped; returns as `write_segment`. shrink: makes an item's thumbnail."""
-    changed = f"the collection no longer has the {n} candidates that were encoded; compute the features again"
+    """Write both databases, from where they stopped; returns as `write_segment`. shrink: makes an
+    item's thumbnail.
+    """
+    changed = (
+        f"the collection no longer has the {n} candidates that were encoded; compute the "
+        "features again"
+    )
     read, failed = 0, UnreadableImages(0, ())
     with resumable_database(folder / THUMBNAILS, THUMBNAIL_TABLES):
         pass
@@ -156,7 +186,8 @@ def _write_items(
         resumable_database(folder / ITEMS, ITEM_TABLE) as database,
         ThreadPoolExecutor(os.cpu_count()) as workers,  # Pillow decodes outside the GIL
     ):
-        database.execute("ATTACH ? AS thumbnails", (str(folder / THUMBNAILS),))  # SQLite commits to both files or none
+        # SQLite commits to both files or none
+        database.execute("ATTACH ? AS thumbnails", (str(folder / THUMBNAILS),))
         database.execute(SEEN)
         database.execute(SEEN_BEFORE)
         row = saved_progress(database)
@@ -172,22 +203,31 @@ def _write_items(
                     )
                     database.executemany("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?)", records)
                     if shrink is not None:
-                        new, unreadable = _write_thumbnails(database, row, block, partial(workers.map, shrink))
+                        new, unreadable = _write_thumbnails(
+                            database, row, block, partial(workers.map, shrink)
+                        )
                         read, failed = read + new, failed + unreadable
                         if failed.count > MAX_UNREADABLE * (read + failed.count):
                             raise UserError(
-                                f"{failed.count:,} of {read + failed.count:,} images cannot be read, e.g. "
+                                f"{failed.count:,} of {read + failed.count:,} images "
+                                "cannot be read, e.g. "
                                 f"{failed.examples[0]}"
                             )
                 row = end
                 bar.update(len(block))
         if row < n:
             raise UserError(changed)
-        twice = database.execute("SELECT id FROM items GROUP BY id HAVING count(*) > 1 LIMIT 1").fetchone()
+        twice = database.execute(
+            "SELECT id FROM items GROUP BY id HAVING count(*) > 1 LIMIT 1"
+        ).fetchone()
         if twice:
-            raise UserError(f"the collection has two candidates with id {twice[0]!r}; rename or remove one")
+            raise UserError(
+                f"the collection has two candidates with id {twice[0]!r}; rename or remove one"
+            )
         database.execute(ITEM_KEY)
-        modalities = (modality for (modality,) in database.execute("SELECT modality FROM items ORDER BY row"))
+        modalities = (
+            modality for (modality,) in database.execute("SELECT modality FROM items ORDER BY row")
+        )
         return np.fromiter(modalities, dtype=np.uint8, count=n), failed
 
 
@@ -197,7 +237,8 @@ def _write_thumbnails(
     block: list[Item],
     shrink: Callable[[Iterable[Item]], Iterable[bytes | UserError]],
 ) -> tuple[int, UnreadableImages]:
-    """Write those of the items from row `first` on. An image that several items share is shrunk and stored once.
+    """Write those of the items from row `first` on. An image that several items share is shrunk and
+    stored once.
 
     Returns how many new images were stored, and which could not be read.
     """
@@ -211,9 +252,15 @@ def _write_thumbnails(
     failed = [str(error) for _, error in made if isinstance(error, UserError)]
     stored = [(item.image, thumbnail) for item, thumbnail in made if isinstance(thumbnail, bytes)]
     pictures |= {image: known + i for i, (image, _) in enumerate(stored)}
-    database.executemany("INSERT INTO seen VALUES (?, ?)", ((image, pictures[image]) for image, _ in stored))
-    database.executemany("INSERT INTO pictures VALUES (?, ?)", enumerate((webp for _, webp in stored), start=known))
-    shown = ((row, pictures[item.image]) for row, item in pictured.items() if item.image in pictures)
+    database.executemany(
+        "INSERT INTO seen VALUES (?, ?)", ((image, pictures[image]) for image, _ in stored)
+    )
+    database.executemany(
+        "INSERT INTO pictures VALUES (?, ?)", enumerate((webp for _, webp in stored), start=known)
+    )
+    shown = (
+        (row, pictures[item.image]) for row, item in pictured.items() if item.image in pictures
+    )
     database.executemany("INSERT INTO shown VALUES (?, ?)", shown)
     return len(stored), UnreadableImages(len(failed), tuple(failed[:MAX_EXAMPLES]))
 

@@ -1,1 +1,3 @@
-"""Metrics that training, evaluation and exploration share: hit rates, code health, information about known factors."""
+"""Metrics that training, evaluation and exploration share: hit rates, code health, information
+about known factors.
+"""

@@ -12,7 +12,8 @@ from genius.trie.ids import IDTable
 
 
 def table_health(table: IDTable, modalities: np.ndarray) -> dict[str, Any]:
-    """Usage and perplexity of each level, bucket sizes, and the `purity` of modalities and first codes.
+    """Usage and perplexity of each level, bucket sizes, and the `purity` of modalities and first
+    codes.
 
     modalities (n,): by row.
     """
@@ -48,7 +49,11 @@ def level_usage(counts: np.ndarray) -> dict[str, Any]:
     Perplexity is exp(entropy of the codes): k if all are used equally, 1 if only one is used.
     """
     shares = counts[counts > 0] / max(counts.sum(), 1)
-    return {"codes": len(counts), "used": len(shares), "perplexity": float(np.exp(-(shares * np.log(shares)).sum()))}
+    return {
+        "codes": len(counts),
+        "used": len(shares),
+        "perplexity": float(np.exp(-(shares * np.log(shares)).sum())),
+    }
 
 
 def bucket_histogram(table: IDTable) -> list[tuple[int, int]]:
@@ -60,11 +65,13 @@ def bucket_histogram(table: IDTable) -> list[tuple[int, int]]:
 def format_health(health: dict[str, Any]) -> str:
     """The result of `table_health` as text: a line per level and one for the buckets."""
     lines = [
-        f"level {level['level']}: {level['used']} of {level['codes']} codes used, perplexity {level['perplexity']:.1f}"
+        f"level {level['level']}: {level['used']} of {level['codes']} codes used, "
+        f"perplexity {level['perplexity']:.1f}"
         for level in health["levels"]
     ]
     buckets = (
-        f"{health['ids']} IDs for {health['items']} items, {health['items_alone']:.1%} alone in their bucket, "
+        f"{health['ids']} IDs for {health['items']} items, {health['items_alone']:.1%} "
+        "alone in their bucket, "
         f"largest bucket {health['largest_bucket']}"
     )
     if "modality_purity" in health:

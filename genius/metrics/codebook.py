@@ -1,13 +1,14 @@
-"""IDs of anybody's making: read a table of items and their codes, and say how healthy the codes are.
+"""IDs of anybody's making: read a table of items and their codes, and say how healthy the codes
+are.
 
     from genius.metrics.codebook import health
     print(health("ids.csv", labels="category"))
 
-A table is a CSV, TSV, JSONL or Parquet file or a data frame with a column of names (`id`, `item`, …, else the first)
-and one column `codes` (a list, or a text such as `12 7 255`, `12-7-255` or `<a_12><b_7><c_255>`) or
-a column for each level (`c0`, `code_1`, …); a JSON object of names and codes, or a list of codes; or
-an array (n, M), also in a .npy file, whose rows are the items. A token that names its level, as
-`<s0_12><s1_7>` do, must stand at that place.
+A table is a CSV, TSV, JSONL or Parquet file or a data frame with a column of names (`id`, `item`,
+…, else the first) and one column `codes` (a list, or a text such as `12 7 255`, `12-7-255` or
+`<a_12><b_7><c_255>`) or a column for each level (`c0`, `code_1`, …); a JSON object of names and
+codes, or a list of codes; or an array (n, M), also in a .npy file, whose rows are the items. A
+token that names its level, as `<s0_12><s1_7>` do, must stand at that place.
 
 Shapes: n items, M levels.
 """
@@ -28,11 +29,13 @@ from genius.metrics.code_health import format_health, table_health
 from genius.metrics.factor_agreement import adjusted_mutual_information
 from genius.trie.ids import IDTable, check_code_sizes
 
-CODES = ("codes", "code", "semanticid", "semanticids", "semids", "sid", "sids")  # columns with the whole ID
+# columns with the whole ID
+CODES = ("codes", "code", "semanticid", "semanticids", "semids", "sid", "sids")
 NAMES = ("id", "item", "itemid", "did", "iid", "asin", "name")  # of items, the best first
 # what precedes a code, such as the name of its level, and the code
 TOKEN = re.compile(r"(?:([a-z]+[_-]?\d*|\d+)[_-])?(\d+)", re.IGNORECASE | re.ASCII)
-LEVEL = re.compile(r"(?:c|code|codes|level|sid|semantic_?id|sem_?id)?_?(\d+)", re.IGNORECASE)  # a column of one level
+# a column of one level
+LEVEL = re.compile(r"(?:c|code|codes|level|sid|semantic_?id|sem_?id)?_?(\d+)", re.IGNORECASE)
 
 Table: TypeAlias = str | Path | pd.DataFrame | np.ndarray
 
@@ -52,21 +55,27 @@ class IDs:
 
 
 class Health(dict[str, Any]):
-    """The figures of `table_health` and, of labels, `agreement`: for each level the adjusted mutual information with
-    them, 0 by chance and 1 at best. Printed, a few lines."""
+    """The figures of `table_health` and, of labels, `agreement`: for each level the adjusted mutual
+    information with them, 0 by chance and 1 at best. Printed, a few lines.
+    """
 
     def __str__(self) -> str:
         lines = [format_health(self)]
         if "agreement" in self:
-            lines.append("agreement with the labels: " + "  ".join(f"{value:.2f}" for value in self["agreement"]))
+            lines.append(
+                "agreement with the labels: "
+                + "  ".join(f"{value:.2f}" for value in self["agreement"])
+            )
         return "\n".join(lines)
 
 
 def health(table: Table, labels: str | Any = None, sizes: tuple[int, ...] | None = None) -> Health:
-    """How many codes of each level are used and how evenly, how many items share an ID, and do codes go with labels?
+    """How many codes of each level are used and how evenly, how many items share an ID, and do
+    codes go with labels?
 
-    labels: a column of the table, or one label for each item. sizes: codes at each level; None: as many as the table
-    shows, so that codes above the largest are not known to be dead. Raises UserError for a table that does not fit.
+    labels: a column of the table, or one label for each item. sizes: codes at each level; None: as
+    many as the table shows, so that codes above the largest are not known to be dead. Raises
+    UserError for a table that does not fit.
     """
     ids = read_ids(table)
     modalities = np.zeros(len(ids.codes), dtype=np.uint8)
@@ -75,11 +84,16 @@ def health(table: Table, labels: str | Any = None, sizes: tuple[int, ...] | None
     if isinstance(labels, str):
         if ids.frame is None or labels not in ids.frame:
             columns = [] if ids.frame is None else ids.frame.columns
-            raise UserError(f"there is no column {labels!r}; the table has {', '.join(map(str, columns)) or 'none'}")
+            raise UserError(
+                f"there is no column {labels!r}; the table has "
+                f"{', '.join(map(str, columns)) or 'none'}"
+            )
         labels = ids.frame[labels]
     if labels is not None:
         values = pd.factorize(np.asarray(labels), use_na_sentinel=False)[0]
-        found["agreement"] = [adjusted_mutual_information([values], level)[0] for level in ids.codes.T]
+        found["agreement"] = [
+            adjusted_mutual_information([values], level)[0] for level in ids.codes.T
+        ]
     return found
 
 
@@ -100,8 +114,13 @@ def read_ids(table: Table) -> IDs:
         raise UserError(f"{where} is no table of items and their codes ({reason})") from None
     plain = {_plain(name): name for name in table.columns}
     others = [name for name in table.columns if name not in used]
-    name = next((plain[name] for name in NAMES if name in plain and plain[name] in others), next(iter(others), None))
-    return IDs(codes, None if name is None else table[name].astype(str).to_numpy(dtype=object), table)
+    name = next(
+        (plain[name] for name in NAMES if name in plain and plain[name] in others),
+        next(iter(others), None),
+    )
+    return IDs(
+        codes, None if name is None else table[name].astype(str).to_numpy(dtype=object), table
+    )
 
 
 def _read_json(file: Path) -> pd.DataFrame:
@@ -129,9 +148,13 @@ def _codes(table: pd.DataFrame) -> tuple[np.ndarray, list[Any]]:
     plain = {_plain(name): name for name in table.columns}
     if whole := next((plain[name] for name in CODES if name in plain), None):
         return _read_rows(table[whole].tolist()), [whole]
-    levels = {name: int(match[1]) for name in table.columns if (match := LEVEL.fullmatch(str(name)))}
+    levels = {
+        name: int(match[1]) for name in table.columns if (match := LEVEL.fullmatch(str(name)))
+    }
     if not levels:
-        raise ValueError(f"no column is codes, c0, code_1 or the like: {', '.join(map(str, table.columns))}")
+        raise ValueError(
+            f"no column is codes, c0, code_1 or the like: {', '.join(map(str, table.columns))}"
+        )
     names = sorted(levels, key=lambda name: levels[name])
     codes = table[names].to_numpy()
     return _read_rows(codes.tolist()) if codes.dtype == object else _checked(codes), names
@@ -158,13 +181,19 @@ def _read_rows(rows: list[Any]) -> np.ndarray:
         if len(tokens) != len(first):
             raise ValueError(f"row {number} has {len(tokens)} codes, the first {len(first)}")
         if before != first:
-            raise ValueError(f"row {number} names its codes {', '.join(before)}, the first {', '.join(first)}")
+            raise ValueError(
+                f"row {number} names its codes {', '.join(before)}, the first {', '.join(first)}"
+            )
         codes.append(numbers)
     if first is None:
         raise ValueError("it has no rows")
     levels = [re.split(r"\D", name)[-1] for name in first]
-    if any(levels) and levels not in ([*map(str, range(start, start + len(levels)))] for start in (0, 1)):
-        raise ValueError(f"row 0 names its levels {', '.join(first)}; expected 0, 1, … or 1, 2, … in this order")
+    if any(levels) and levels not in (
+        [*map(str, range(start, start + len(levels)))] for start in (0, 1)
+    ):
+        raise ValueError(
+            f"row 0 names its levels {', '.join(first)}; expected 0, 1, … or 1, 2, … in this order"
+        )
     check_code_sizes([max(level) + 1 for level in zip(*codes, strict=True)])
     return np.array(codes, dtype=np.int64)
 
@@ -190,7 +219,8 @@ def _code(token: Any, row: int) -> tuple[str, int]:
         return "", int(token)
     shown = "an empty cell" if np.ndim(token) == 0 and pd.isna(token) else repr(token)[:60]
     raise ValueError(
-        f"row {row} has {shown}, which is no code; expected whole numbers from 0 on, such as 12 7 255 or <a_12><b_7>"
+        f"row {row} has {shown}, which is no code; expected whole numbers from 0 on, such "
+        "as 12 7 255 or <a_12><b_7>"
     )
 
 

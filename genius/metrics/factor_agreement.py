@@ -1,14 +1,19 @@
 """How much the codes of each level tell about known factors of the items, by mutual information.
 
-The paper shows with examples that codes go from coarse to fine; where the factors of an item are known (its kind,
-color, count, …), this can be measured. There are two figures for each level and factor, both 0 for codes that are
-independent of the factor and 1 for codes that determine it:
+The paper shows with examples that codes go from coarse to fine; where the factors of an item are
+known (its kind, color, count, …), this can be measured. There are two figures for each level and
+factor, both 0 for codes that are independent of the factor and 1 for codes that determine it:
 
-- *alone*: adjusted mutual information of the level's codes and the factor (Vinh et al. 2010, "Information theoretic
-  measures for clusterings comparison"); as a baseline, the same with the factor shuffled; and the same within each
-  modality, averaged by number of items, since a level may use separate codes for images and for texts;
-- *given the prefix*: the share of the factor's remaining entropy, given the codes before, that this level's code
-  removes. Few items share a long prefix, and among few items any code seems informative; so it is relative to the
+- *alone*: adjusted mutual information of the level's codes and the factor (Vinh et al. 2010,
+"Information theoretic
+  measures for clusterings comparison"); as a baseline, the same with the factor shuffled; and the
+  same within each
+  modality, averaged by number of items, since a level may use separate codes for images and for
+  texts;
+- *given the prefix*: the share of the factor's remaining entropy, given the codes before, that this
+level's code
+  removes. Few items share a long prefix, and among few items any code seems informative; so it is
+  relative to the
   entropy that remains if the factor is shuffled among the items that share a prefix.
 
 Shapes: n items, M levels.
@@ -24,34 +29,43 @@ from genius.schema import Item, LabeledQuery, source_fields
 
 SHUFFLES = 5
 MIN_SHARE, MAX_VALUES = 0.02, 300  # factors that fewer items have, or with more values, are ignored
-MIN_REPEATING = 30  # so many items or more with another value each: it is an identifier, and no factor
-MIN_ENTROPY_SHARE = 0.05  # if shuffling leaves less of a factor's entropy, "given the prefix" is undefined
+# so many items or more with another value each: it is an identifier, and no factor
+MIN_REPEATING = 30
+# if shuffling leaves less of a factor's entropy, "given the prefix" is undefined
+MIN_ENTROPY_SHARE = 0.05
 ROUNDING = 1e-9  # nats
 
 
 def read_factors(items: Sequence[Item | LabeledQuery]) -> dict[str, np.ndarray]:
-    """Factor name -> the number of its value for each item or query (n,), −1 for those that lack it.
+    """Factor name -> the number of its value for each item or query (n,), −1 for those that lack
+    it.
 
-    The factors of an item are its source fields. Factors with one value, with more than MAX_VALUES, in less than
-    MIN_SHARE of the items, or with another value for each of MIN_REPEATING items or more, are ignored.
+    The factors of an item are its source fields. Factors with one value, with more than MAX_VALUES,
+    in less than MIN_SHARE of the items, or with another value for each of MIN_REPEATING items or
+    more, are ignored.
     """
     records = [_factors(item.source) for item in items]
     table = {}
     for name in dict.fromkeys(name for record in records for name in record):
         values = np.full(len(items), -1)
         known = [number for number, record in enumerate(records) if name in record]
-        distinct, values[known] = np.unique([str(records[number][name]) for number in known], return_inverse=True)
+        distinct, values[known] = np.unique(
+            [str(records[number][name]) for number in known], return_inverse=True
+        )
         most = min(MAX_VALUES, len(known) - (len(known) >= MIN_REPEATING))
         if len(known) >= MIN_SHARE * len(items) and 2 <= len(distinct) <= most:
             table[name] = values
     return table
 
 
-def factor_table(codes: np.ndarray, factors: dict[str, np.ndarray], seed: int = 0) -> list[dict[str, Any]]:
+def factor_table(
+    codes: np.ndarray, factors: dict[str, np.ndarray], seed: int = 0
+) -> list[dict[str, Any]]:
     """For codes (n, M), one {"factor", "items", "values", "levels"} per factor, ready for JSON.
 
-    levels: one {"level", "alone", "shuffled", "in_modality", "given_prefix"} per level but the first, the modality.
-    Each factor is measured on the items that have it; the module's docstring defines the figures.
+    levels: one {"level", "alone", "shuffled", "in_modality", "given_prefix"} per level but the
+    first, the modality. Each factor is measured on the items that have it; the module's docstring
+    defines the figures.
     """
     rng, table = np.random.default_rng(seed), []
     for name, values in factors.items():
@@ -65,13 +79,19 @@ def factor_table(codes: np.ndarray, factors: dict[str, np.ndarray], seed: int = 
     return table
 
 
-def characteristic_values(items: Sequence[Item], others: Sequence[Item], top: int = 6) -> list[dict[str, Any]]:
-    """Factor values that are more common among items than among others: {"factor", "value", "share", "elsewhere"}.
+def characteristic_values(
+    items: Sequence[Item], others: Sequence[Item], top: int = 6
+) -> list[dict[str, Any]]:
+    """Factor values that are more common among items than among others: {"factor", "value",
+    "share", "elsewhere"}.
 
-    Shares are among the items that have the factor. Values are ordered by their part of the divergence of the two
-    distributions, share · log(share / elsewhere), with at most one value per factor and `top` in all.
+    Shares are among the items that have the factor. Values are ordered by their part of the
+    divergence of the two distributions, share · log(share / elsewhere), with at most one value per
+    factor and `top` in all.
     """
-    shares, other_shares = (_shares([_factors(item.source) for item in group]) for group in (items, others))
+    shares, other_shares = (
+        _shares([_factors(item.source) for item in group]) for group in (items, others)
+    )
     best: dict[str, tuple[float, dict[str, Any]]] = {}
     for (factor, value), share in shares.items():
         elsewhere = other_shares.get((factor, value), 0.0)
@@ -83,18 +103,24 @@ def characteristic_values(items: Sequence[Item], others: Sequence[Item], top: in
 
 
 def adjusted_mutual_information(orders: Sequence[np.ndarray], codes: np.ndarray) -> list[float]:
-    """Adjusted mutual information of the codes (n,) and each of several permutations of the same values (n,).
+    """Adjusted mutual information of the codes (n,) and each of several permutations of the same
+    values (n,).
 
     The expectation by chance, which takes nearly all the time, is the same for all permutations.
     """
-    from sklearn.metrics.cluster import contingency_matrix, expected_mutual_information  # the page needs none of it
+    # the page needs none of it
+    from sklearn.metrics.cluster import contingency_matrix, expected_mutual_information
 
     values, one_group = orders[0], np.zeros_like(codes)
     entropy, code_entropy = (conditional_entropy(labels, one_group) for labels in (values, codes))
-    expected = expected_mutual_information(contingency_matrix(values, codes, sparse=True), len(values))
+    expected = expected_mutual_information(
+        contingency_matrix(values, codes, sparse=True), len(values)
+    )
     largest = (entropy + code_entropy) / 2 - expected
     return [
-        0.0 if abs(largest) < ROUNDING else float((entropy - conditional_entropy(order, codes) - expected) / largest)
+        0.0
+        if abs(largest) < ROUNDING
+        else float((entropy - conditional_entropy(order, codes) - expected) / largest)
         for order in orders
     ]
 
@@ -109,7 +135,9 @@ def conditional_entropy(values: np.ndarray, given: np.ndarray) -> float:
 def shuffled_within(values: np.ndarray, groups: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """The values (n,), permuted at random within each group (n,)."""
     shuffled = np.empty_like(values)
-    shuffled[np.lexsort((np.arange(len(values)), groups))] = values[np.lexsort((rng.random(len(values)), groups))]
+    shuffled[np.lexsort((np.arange(len(values)), groups))] = values[
+        np.lexsort((rng.random(len(values)), groups))
+    ]
     return shuffled
 
 
@@ -119,7 +147,9 @@ def _level_figures(
     """The figures of one level of codes (n, M) for a factor (n,); draws from rng."""
     level_codes = codes[:, level]
     before, after = _number_prefixes(codes[:, :level]), _number_prefixes(codes[:, : level + 1])
-    by_chance = np.mean([conditional_entropy(shuffled_within(values, before, rng), after) for _ in range(SHUFFLES)])
+    by_chance = np.mean(
+        [conditional_entropy(shuffled_within(values, before, rng), after) for _ in range(SHUFFLES)]
+    )
     alone, *shuffled = adjusted_mutual_information(
         [values, *(rng.permutation(values) for _ in range(SHUFFLES))], level_codes
     )
@@ -132,7 +162,9 @@ def _level_figures(
         "alone": alone,
         "shuffled": float(np.mean(shuffled)),
         "in_modality": float(in_modality),
-        "given_prefix": float(1 - conditional_entropy(values, after) / by_chance) if defined else None,
+        "given_prefix": float(1 - conditional_entropy(values, after) / by_chance)
+        if defined
+        else None,
     }
 
 
@@ -149,4 +181,6 @@ def _shares(records: Sequence[dict[str, Any]]) -> dict[tuple[str, str], float]:
 
 
 def _factors(source: str) -> dict[str, Any]:
-    return {name: value for name, value in source_fields(source).items() if isinstance(value, str | int)}
+    return {
+        name: value for name, value in source_fields(source).items() if isinstance(value, str | int)
+    }

@@ -2,10 +2,11 @@
 
 Hit rate at k is what M-BEIR calls Recall@k: a query scores 1 if any of its positives is among its
 first k results, else 0, and the queries are averaged. Results come from one pool, so a positive
-outside the pool never counts; a query without positives in the pool counts as a miss. (Reports give the number of
-such queries.)
+outside the pool never counts; a query without positives in the pool counts as a miss. (Reports give
+the number of such queries.)
 
-Shapes: q queries, b queries of a batch, k results, p positives of all queries, n rows of the index, c candidates.
+Shapes: q queries, b queries of a batch, k results, p positives of all queries, n rows of the index,
+c candidates.
 """
 
 from dataclasses import dataclass
@@ -17,18 +18,22 @@ from scipy import stats
 
 MISS = np.iinfo(np.int64).max  # rank of the first positive if no result is one
 CUTS = (1, 5, 10, 50)  # values of k that reports give
-USUAL_CUT, FASHION_CUT = 5, 10  # headline k in the tables of M-BEIR and the paper; two datasets have another
+# headline k in the tables of M-BEIR and the paper; two datasets have another
+USUAL_CUT, FASHION_CUT = 5, 10
 FASHION = ("fashion200k", "fashioniq")
 
 
 def headline_cut(dataset: str) -> int:
-    """k of the hit rate that a dataset has in tables with one figure per system, as in the paper."""
+    """k of the hit rate that a dataset has in tables with one figure per system, as in the
+    paper.
+    """
     return FASHION_CUT if dataset.endswith(FASHION) else USUAL_CUT
 
 
 @dataclass(frozen=True)
 class Qrels:
-    """Relevance judgments: the positives of query i are the index rows rows[offsets[i]:offsets[i + 1]].
+    """Relevance judgments: the positives of query i are the index rows rows[offsets[i]:offsets[i +
+    1]].
 
     A row may be a positive of several queries, and a query may have none.
     """
@@ -41,7 +46,10 @@ class Qrels:
         """positives: one list of index rows per query."""
         lengths = np.array([len(rows) for rows in positives], dtype=np.int64)
         flat = [row for rows in positives for row in rows]
-        return cls(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), np.array(flat, dtype=np.int64))
+        return cls(
+            np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            np.array(flat, dtype=np.int64),
+        )
 
     def __len__(self) -> int:
         """q."""
@@ -71,7 +79,9 @@ class Qrels:
         return known & (self._keys[at] == key)
 
     def count(self, member: np.ndarray) -> np.ndarray:
-        """(q,) number of positives of each query that are members of a pool; member (n,) bool for all index rows."""
+        """(q,) number of positives of each query that are members of a pool; member (n,) bool for
+        all index rows.
+        """
         return np.bincount(self.owners[member[self.rows]], minlength=len(self))
 
 
@@ -85,7 +95,9 @@ def first_hits(ranked: np.ndarray, qrels: Qrels, start: int = 0) -> np.ndarray:
     return np.where(positive.any(axis=1), positive.argmax(axis=1) + 1, MISS)
 
 
-def found_queries(owner: np.ndarray, row: np.ndarray, qrels: Qrels, start: int, count: int) -> np.ndarray:
+def found_queries(
+    owner: np.ndarray, row: np.ndarray, qrels: Qrels, start: int, count: int
+) -> np.ndarray:
     """(count,) bool: which of the queries from `start` on have a positive among their candidates.
 
     owner (c,): number of the query within the batch; row (c,): a candidate of it.
@@ -102,18 +114,24 @@ def hit_rate(ranks: np.ndarray, k: int) -> float | None:
 def bootstrap_shares(hits: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
     """(draws,) shares of hits among bootstrap samples of the queries; hits (q,) bool.
 
-    The sum of q outcomes drawn with replacement from q outcomes that are 0 or 1 is binomial(q, mean),
-    so it is drawn directly, which is equivalent to resampling the queries one by one.
+    The sum of q outcomes drawn with replacement from q outcomes that are 0 or 1 is binomial(q,
+    mean), so it is drawn directly, which is equivalent to resampling the queries one by one.
     """
-    return rng.binomial(len(hits), hits.mean() if len(hits) else 0.0, size=draws) / max(1, len(hits))
+    return rng.binomial(len(hits), hits.mean() if len(hits) else 0.0, size=draws) / max(
+        1, len(hits)
+    )
 
 
 def bootstrap_differences(ahead: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
-    """(draws,) means of bootstrap samples of (q,) differences of 1, 0 or −1: multinomial, for the same reason.
+    """(draws,) means of bootstrap samples of (q,) differences of 1, 0 or −1: multinomial, for the
+    same reason.
 
-    The paired difference of two systems is more certain than their two intervals suggest if they miss the same queries.
+    The paired difference of two systems is more certain than their two intervals suggest if they
+    miss the same queries.
     """
-    wins, losses, _ = rng.multinomial(len(ahead), [(ahead == sign).mean() for sign in (1, -1, 0)], size=draws).T
+    wins, losses, _ = rng.multinomial(
+        len(ahead), [(ahead == sign).mean() for sign in (1, -1, 0)], size=draws
+    ).T
     return (wins - losses) / len(ahead)
 
 

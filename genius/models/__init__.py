@@ -1,1 +1,3 @@
-"""The trained parts, one per file: encoder, fusion, quantizer, decoder, reader; and what an encoder is made of."""
+"""The trained parts, one per file: encoder, fusion, quantizer, decoder, reader; and what an encoder
+is made of.
+"""

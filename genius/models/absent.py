@@ -1,5 +1,6 @@
-"""What stands for a part that a run lacks: an encoder, where it was made of vectors alone, or codewords, where somebody
-else made its IDs. Whoever needs the part gets a UserError that says so in one sentence.
+"""What stands for a part that a run lacks: an encoder, where it was made of vectors alone, or
+codewords, where somebody else made its IDs. Whoever needs the part gets a UserError that says so in
+one sentence.
 
     absent.json     in the folder of the part, in place of its config and weights
 
@@ -59,7 +60,8 @@ class NoEncoder(Absent):
 
     config_type = NoEncoderConfig
     sentence = (
-        "This run was made of vectors, without the encoder that made them, so it reads neither words nor pictures: "
+        "This run was made of vectors, without the encoder that made them, so it reads "
+        "neither words nor pictures: "
         "search with one of its items, or make it again with --model."
     )
     encode = embed = check = preprocess = tokenize = wording = Absent.refuse
@@ -80,24 +82,31 @@ class NoCodewordsConfig:
 
 
 class NoCodewords(Absent):
-    """In place of a quantizer: the items' codes came from elsewhere, and no vectors belong to them."""
+    """In place of a quantizer: the items' codes came from elsewhere, and no vectors belong to
+    them.
+    """
 
     config_type = NoCodewordsConfig
     sentence = (
-        "The IDs of this run were made elsewhere and have no codewords, so nothing can be scanned, quantized or added: "
+        "The IDs of this run were made elsewhere and have no codewords, so nothing can be "
+        "scanned, quantized or added: "
         "choose the mode generate."
     )
     decode = Absent.refuse
 
     def encode(self, z: Tensor, modality: Tensor | None = None) -> Tensor:
-        """Codes (b, 0) of queries z (b, d): none are known. Raises UserError for items, which need codes."""
+        """Codes (b, 0) of queries z (b, d): none are known. Raises UserError for items, which need
+        codes.
+        """
         if modality is not None:
             self.refuse()
         return torch.empty(len(z), 0, dtype=torch.long)
 
 
 def expect_present(folder: Path) -> None:
-    """Raises UserError, which says what cannot be done, if something only stands for the part in this folder."""
+    """Raises UserError, which says what cannot be done, if something only stands for the part in
+    this folder.
+    """
     if (folder / FILE).exists():
         raise UserError((NoEncoder if folder.name.startswith("encoder") else NoCodewords).sentence)
 

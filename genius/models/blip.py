@@ -1,8 +1,10 @@
 """BLIP's towers (Li et al. 2022), transformers' own, in the form of an open_clip model.
 
-An Encoder of them is BLIP-SF: it adds the features of image and text. With a grounded text tower they make BLIP-FF.
+An Encoder of them is BLIP-SF: it adds the features of image and text. With a grounded text tower
+they make BLIP-FF.
 
-Shapes: b batch, s image side, n tokens, m image tokens, u width of the image tower, d embedding dim.
+Shapes: b batch, s image side, n tokens, m image tokens, u width of the image tower, d embedding
+dim.
 """
 
 import math
@@ -14,7 +16,8 @@ from torch import Tensor, nn
 from transformers import BlipTextConfig, BlipTextModel, BlipVisionConfig, BlipVisionModel
 
 TEMPERATURE = 0.07  # that training starts from
-SPREAD = 0.02  # of the random weights; transformers' image tower has 1e-10, which only pretrained weights replace
+# of the random weights; transformers' image tower has 1e-10, which only pretrained weights replace
+SPREAD = 0.02
 GROWTH = 4  # units of a feed-forward layer for each unit of its tower's width
 
 
@@ -22,7 +25,9 @@ class BlipImageTower(nn.Module):
     """A vision transformer."""
 
     def __init__(self, sizes: Mapping[str, Any], dim: int, projected: bool):
-        """sizes: image_size, patch_size, width, layers and heads. projected: with a projection (u) -> (d) behind it."""
+        """sizes: image_size, patch_size, width, layers and heads. projected: with a projection (u)
+        -> (d) behind it.
+        """
         super().__init__()
         config = BlipVisionConfig(
             hidden_size=sizes["width"],
@@ -50,7 +55,9 @@ class BlipTextTower(nn.Module):
     """BERT; if it is grounded, each of its layers also attends to the tokens of an image."""
 
     def __init__(self, sizes: Mapping[str, Any], dim: int, image_width: int | None):
-        """sizes: context_length, vocab_size, width, layers and heads. image_width: u if it is grounded, else None."""
+        """sizes: context_length, vocab_size, width, layers and heads. image_width: u if it is
+        grounded, else None.
+        """
         super().__init__()
         config = BlipTextConfig(
             vocab_size=sizes["vocab_size"],
@@ -72,14 +79,17 @@ class BlipTextTower(nn.Module):
         self.proj = nn.Linear(config.hidden_size, dim)
 
     def forward(self, tokens: Tensor, image_tokens: Tensor | None = None) -> Tensor:
-        """Tokens (b, n) of texts and, if the tower is grounded, of their images (b, m, u) -> (b, d).
+        """Tokens (b, n) of texts and, if the tower is grounded, of their images (b, m, u) -> (b,
+        d).
 
-        What follows the end of a text changes nothing. The first token is pooled; BLIP's pooling has a tanh where the
-        tower is grounded, and none where it stands alone.
+        What follows the end of a text changes nothing. The first token is pooled; BLIP's pooling
+        has a tanh where the tower is grounded, and none where it stands alone.
         """
         present = text_mask(tokens)
         states = self.tower(
-            tokens[:, : present.shape[1]], attention_mask=present.long(), encoder_hidden_states=image_tokens
+            tokens[:, : present.shape[1]],
+            attention_mask=present.long(),
+            encoder_hidden_states=image_tokens,
         ).last_hidden_state
         pooled = self.proj(states[:, 0])
         return pooled.tanh() if self.grounded else pooled
@@ -89,7 +99,11 @@ class BlipTowers(nn.Module):
     """Both towers and the temperature, with the methods of an open_clip model."""
 
     def __init__(
-        self, embed_dim: int, vision_cfg: Mapping[str, Any], text_cfg: Mapping[str, Any], grounded: bool = False
+        self,
+        embed_dim: int,
+        vision_cfg: Mapping[str, Any],
+        text_cfg: Mapping[str, Any],
+        grounded: bool = False,
     ):
         super().__init__()
         self.visual = BlipImageTower(vision_cfg, embed_dim, projected=not grounded)
@@ -106,6 +120,8 @@ class BlipTowers(nn.Module):
 
 
 def text_mask(tokens: Tensor) -> Tensor:
-    """(b, n) tokens -> (b, length of the longest text) bool: up to the end token, which has the highest number."""
+    """(b, n) tokens -> (b, length of the longest text) bool: up to the end token, which has the
+    highest number.
+    """
     ends = tokens.argmax(-1)
     return torch.arange(int(ends.max()) + 1, device=tokens.device) <= ends[:, None]

@@ -1,8 +1,10 @@
-"""The decoder's steps of one query as CUDA graphs: recorded when they are first met, replayed after.
+"""The decoder's steps of one query as CUDA graphs: recorded when they are first met, replayed
+after.
 
-A GPU computes a step of one query faster than Python launches its kernels. A graph launches them all at once, on
-tensors that keep their places, so the state of one search lies where that of the search before did: one query is
-searched after the other. Batches are computed without graphs. Shapes are those of incremental_decoder.py.
+A GPU computes a step of one query faster than Python launches its kernels. A graph launches them
+all at once, on tensors that keep their places, so the state of one search lies where that of the
+search before did: one query is searched after the other. Batches are computed without graphs.
+Shapes are those of incremental_decoder.py.
 """
 
 import logging
@@ -18,13 +20,16 @@ from genius.models.decoder import IDDecoder
 from genius.models.incremental_decoder import DecoderCache, IncrementalDecoder
 from genius.reading import one_line
 
-MAX_GRAPHS = 64  # each keeps its tensors, 6.6 MB of logits at the paper's size; a search of 9 levels has 10
+# each keeps its tensors, 6.6 MB of logits at the paper's size; a search of 9 levels has 10
+MAX_GRAPHS = 64
 CLOSE = 1e-3  # of log-probabilities; a replay runs the very kernels that were recorded
 LOG = logging.getLogger(__name__)
 
 Inputs = tuple[Any, ...]  # Tensors
-Results = tuple[DecoderCache, Any]  # the state after it; the log-probabilities (Tensor) of a step, else None
-Key = tuple[int, ...]  # number of beams; of a step also whether of the whole vocabulary, and the widths of all levels
+# the state after it; the log-probabilities (Tensor) of a step, else None
+Results = tuple[DecoderCache, Any]
+# number of beams; of a step also whether of the whole vocabulary, and the widths of all levels
+Key = tuple[int, ...]
 
 
 class Graph(NamedTuple):
@@ -40,8 +45,12 @@ def decoder_for_search(decoder: IDDecoder) -> IncrementalDecoder:
     return (GraphedDecoder if next(decoder.parameters()).is_cuda else IncrementalDecoder)(decoder)
 
 
-def record_kernels(compute: Callable[[], Results], device: torch.device) -> tuple[Results, Callable[[], None]]:
-    """Record the kernels of a computation without running them: its results, which a replay writes, and the replay."""
+def record_kernels(
+    compute: Callable[[], Results], device: torch.device
+) -> tuple[Results, Callable[[], None]]:
+    """Record the kernels of a computation without running them: its results, which a replay writes,
+    and the replay.
+    """
     graph = torch.cuda.CUDAGraph()
     # other threads may use the GPU meanwhile
     with torch.cuda.device(device), torch.cuda.graph(graph, capture_error_mode="thread_local"):
@@ -58,7 +67,8 @@ class GraphedDecoder(IncrementalDecoder):
         super().__init__(decoder)
         self._record, self._room = record, MAX_GRAPHS
         self._graphs: dict[Key, Graph] = {}  # the least recently used first
-        self._current: tuple[DecoderCache, Key] | None = None  # the one query that is searched with graphs
+        # the one query that is searched with graphs
+        self._current: tuple[DecoderCache, Key] | None = None
 
     def start(self, z: Tensor, beams: int) -> DecoderCache:
         """As `IncrementalDecoder.start`, of z (b, d)."""
@@ -85,7 +95,10 @@ class GraphedDecoder(IncrementalDecoder):
         if self._current is None or cache is not self._current[0]:
             return super().step(cache, parents, codes, whole_vocabulary)
         inputs = () if parents is None or codes is None else (parents, codes)
-        key, state = (*self._current[1], whole_vocabulary, inputs[0].shape[1] if inputs else 1), _copied(cache)
+        key, state = (
+            (*self._current[1], whole_vocabulary, inputs[0].shape[1] if inputs else 1),
+            _copied(cache),
+        )
 
         def compute(given: Inputs) -> Results:
             after = _copied(state)
@@ -100,7 +113,9 @@ class GraphedDecoder(IncrementalDecoder):
         self._current = cache, key
         return found[1].clone()
 
-    def _run(self, key: Key, inputs: Inputs, compute: Callable[[Inputs], Results]) -> Results | None:
+    def _run(
+        self, key: Key, inputs: Inputs, compute: Callable[[Inputs], Results]
+    ) -> Results | None:
         """The results by a graph, recorded if it is new; None if it cannot be, or has no room."""
         if key not in self._graphs:
             if not self._make_room(key):
@@ -131,16 +146,22 @@ class GraphedDecoder(IncrementalDecoder):
         return True
 
     def _checked(self, inputs: Inputs, compute: Callable[[Inputs], Results]) -> Graph:
-        """A graph whose first replay gave what is computed without it. Raises RuntimeError if it cannot be recorded."""
+        """A graph whose first replay gave what is computed without it. Raises RuntimeError if it
+        cannot be recorded.
+        """
         places = tuple(given.clone() for given in inputs)
         _, expected = compute(places)  # also makes ready what kernels need and recording forbids
         results, replay = self._record(partial(compute, places), self._embedding.device)
         replay()
-        if expected is not None and not torch.allclose(results[1], expected, rtol=CLOSE, atol=CLOSE):
+        if expected is not None and not torch.allclose(
+            results[1], expected, rtol=CLOSE, atol=CLOSE
+        ):
             raise RuntimeError("a replayed graph computed something else")
         return Graph(places, results, replay)
 
 
 def _copied(cache: DecoderCache) -> DecoderCache:
-    """The same tensors; a step with one leaves the other as it is, but for the keys and values of the step."""
+    """The same tensors; a step with one leaves the other as it is, but for the keys and values of
+    the step.
+    """
     return replace(cache, widths=[*cache.widths])

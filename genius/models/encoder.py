@@ -26,7 +26,13 @@ from genius.errors import UserError
 from genius.models import towers
 from genius.models.blip import BlipTowers
 from genius.models.class_bridge import add_class_bridge, classes_of
-from genius.models.encoder_config import TEXT_FOLDER, EncoderConfig, StoredConfig, TowerFile, TowerSettings
+from genius.models.encoder_config import (
+    TEXT_FOLDER,
+    EncoderConfig,
+    StoredConfig,
+    TowerFile,
+    TowerSettings,
+)
 from genius.models.folding import fold_batch_norms
 from genius.models.heads import SplitEncoder, add_residual_heads
 from genius.models.model_hubs import is_hub_unreachable, quiet_hub
@@ -37,8 +43,10 @@ from genius.texts import normalize_text, query_text, shorten_text
 
 LOCAL_FOLDER = "local-dir:"
 MODEL_SOURCES = ("hf-hub:", LOCAL_FOLDER)  # hold a model configuration with its weights
-GROUP_PIXELS = 4 * 224**2  # of images that a CPU encodes together: more of them overflow its caches and need memory
-SMALL_GROUP = 16  # images; smaller groups are of large images, which a CPU encodes faster with the channels last
+# of images that a CPU encodes together: more of them overflow its caches and need memory
+GROUP_PIXELS = 4 * 224**2
+# images; smaller groups are of large images, which a CPU encodes faster with the channels last
+SMALL_GROUP = 16
 GROUP_TEXTS = 32  # texts of similar length that a CPU encodes together, if padding costs time
 CONTEXT = 77  # tokens of a text, of pretrained towers
 TEXT_NAMES = ("hf_model_name", "hf_tokenizer_name")  # settings that open_clip reads these from
@@ -46,16 +54,21 @@ TEXT_NAMES = ("hf_model_name", "hf_tokenizer_name")  # settings that open_clip r
 
 @dataclass
 class Features:
-    """The encoder's features of b inputs. A missing image or text is masked, and its feature is zero."""
+    """The encoder's features of b inputs. A missing image or text is masked, and its feature is
+    zero.
+    """
 
     image: Tensor  # (b, d) as projected, not normalized
     text: Tensor  # (b, d)
     image_mask: Tensor  # (b,) bool
     text_mask: Tensor  # (b,) bool
-    instruction: Tensor | None = None  # (b, d) of queries whose encoder reads it apart, for the fusion alone
+    # (b, d) of queries whose encoder reads it apart, for the fusion alone
+    instruction: Tensor | None = None
 
     def embedding(self) -> Tensor:
-        """(b, d) for dense search and re-ranking: the L2-normalized sum of image and text features."""
+        """(b, d) for dense search and re-ranking: the L2-normalized sum of image and text
+        features.
+        """
         return F.normalize(self.image + self.text, dim=-1)
 
     def select(self, inputs: Tensor) -> "Features":
@@ -67,13 +80,16 @@ class Features:
         return self._of_parts(lambda part: part.to(device))
 
     def _of_parts(self, change: Callable[[Tensor], Tensor]) -> "Features":
-        return replace(self, **{name: change(part) for name, part in vars(self).items() if part is not None})
+        return replace(
+            self, **{name: change(part) for name, part in vars(self).items() if part is not None}
+        )
 
 
 class Encoder(nn.Module):
     """An open_clip model with masks for missing images and texts."""
 
-    half_weights = ("clip.visual.head.", "clip.text.proj.")  # in 8-bit storage: heads are small, and would lose most
+    # in 8-bit storage: heads are small, and would lose most
+    half_weights = ("clip.visual.head.", "clip.text.proj.")
     fuses_features = False  # see feature_fusion.py
     clip: Any  # an open_clip model, or BlipTowers; open_clip has no types
 
@@ -85,7 +101,8 @@ class Encoder(nn.Module):
         fused = cfg.pop("fusion", None) is not None
         if fused != self.fuses_features:
             raise UserError(
-                "this encoder has one embedding for image and text together (feature fusion), for dense search alone; "
+                "this encoder has one embedding for image and text together (feature "
+                "fusion), for dense search alone; "
                 "IDs need the features of each, so take an encoder with encoder.fusion=score"
                 if fused
                 else "this encoder has no feature fusion; train it with encoder.fusion=feature"
@@ -106,9 +123,10 @@ class Encoder(nn.Module):
     def from_open_clip(cls, architecture: str, pretrained: str = "") -> "Encoder":
         """A pretrained open_clip model, with its weights unchanged.
 
-        architecture: a name that open_clip knows, with `pretrained`, a tag (downloaded) or a local checkpoint file; or
-        hf-hub:OWNER/REPOSITORY or local-dir:FOLDER, which hold configuration and weights (`pretrained` is ignored).
-        Raises UserError if the architecture is unknown, or weights or tokenizer cannot be loaded.
+        architecture: a name that open_clip knows, with `pretrained`, a tag (downloaded) or a local
+        checkpoint file; or hf-hub:OWNER/REPOSITORY or local-dir:FOLDER, which hold configuration
+        and weights (`pretrained` is ignored). Raises UserError if the architecture is unknown, or
+        weights or tokenizer cannot be loaded.
         """
         pretrained = "" if architecture.startswith(MODEL_SOURCES) else pretrained
         try:
@@ -120,23 +138,30 @@ class Encoder(nn.Module):
             if quick:
                 model["quick_gelu"] = True
             if "hf_model_name" in model["text_cfg"]:
-                model["text_cfg"]["hf_model_pretrained"] = False  # its weights are part of the checkpoint
+                # its weights are part of the checkpoint
+                model["text_cfg"]["hf_model_pretrained"] = False
             if "hf_tokenizer_name" in model["text_cfg"] and architecture.startswith(LOCAL_FOLDER):
-                model["text_cfg"]["hf_tokenizer_name"] = str(Path(architecture.removeprefix(LOCAL_FOLDER)).resolve())
+                model["text_cfg"]["hf_tokenizer_name"] = str(
+                    Path(architecture.removeprefix(LOCAL_FOLDER)).resolve()
+                )
             source = f"{architecture} {Path(pretrained).name}".strip()
-            encoder = cls(EncoderConfig(model, dict(open_clip.get_model_preprocess_cfg(clip)), source))
+            encoder = cls(
+                EncoderConfig(model, dict(open_clip.get_model_preprocess_cfg(clip)), source)
+            )
             encoder.clip.load_state_dict(clip.state_dict())
             encoder.eval().check()
         except Exception as error:  # open_clip, the hub and the network raise many types
             named = f"{architecture} with weights {pretrained!r}" if pretrained else architecture
             if is_hub_unreachable(error):
                 raise UserError(
-                    f"open_clip cannot download {named}: the hub is out of reach, and no earlier download is in "
+                    f"open_clip cannot download {named}: the hub is out of reach, and no "
+                    "earlier download is in "
                     "its cache; download the file on a machine with a network, and give its path"
                 ) from error
             raise UserError(
                 f"open_clip cannot load {named} ({textwrap.shorten(str(error), 200)}); give an "
-                "architecture of open_clip and a tag or a checkpoint file, hf-hub:OWNER/REPOSITORY or "
+                "architecture of open_clip and a tag or a checkpoint file, "
+                "hf-hub:OWNER/REPOSITORY or "
                 "local-dir:FOLDER"
             ) from error
         return encoder
@@ -145,8 +170,8 @@ class Encoder(nn.Module):
     def from_towers(cls, image_tower: str, text_tower: str, settings: TowerSettings) -> "Encoder":
         """An encoder with pretrained towers and random heads, in eval mode.
 
-        image_tower, text_tower: names as in genius.models.towers. Raises UserError if a tower is missing, cannot be
-        loaded or does not fit.
+        image_tower, text_tower: names as in genius.models.towers. Raises UserError if a tower is
+        missing, cannot be loaded or does not fit.
         """
         image: Any = towers.image_tower(image_tower)  # timm has no types
         text = towers.text_tower(text_tower)
@@ -183,7 +208,9 @@ class Encoder(nn.Module):
                 "gain": settings.bridge_gain,
             }
         known = {name: pretrained[name] for name in ("mean", "std", "interpolation")}
-        preprocess = PreprocessCfg(size=settings.image_size, resize_mode=settings.resize_mode, **known)
+        preprocess = PreprocessCfg(
+            size=settings.image_size, resize_mode=settings.resize_mode, **known
+        )
         try:
             source = f"{image_tower} {text_tower}"
             encoder = cls(EncoderConfig(model, asdict(preprocess), source, settings.apart))
@@ -195,13 +222,17 @@ class Encoder(nn.Module):
             encoder.eval().check()
         except Exception as error:  # timm, transformers and open_clip raise many types
             raise UserError(
-                f"the towers {image_tower} and {text_tower} do not make an encoder for {settings.image_size} pixels "
-                f"({textwrap.shorten(str(error), 200)}); set encoder.image_tower, encoder.text_tower or the image size"
+                f"the towers {image_tower} and {text_tower} do not make an encoder for "
+                f"{settings.image_size} pixels "
+                f"({textwrap.shorten(str(error), 200)}); set encoder.image_tower, "
+                "encoder.text_tower or the image size"
             ) from error
         return encoder
 
     def for_inference(self) -> "Encoder":
-        """Itself in eval mode with folded batch norms, which is faster; it can be neither trained nor saved now."""
+        """Itself in eval mode with folded batch norms, which is faster; it can be neither trained
+        nor saved now.
+        """
         fold_batch_norms(self.eval().clip.visual)
         return self
 
@@ -210,7 +241,8 @@ class Encoder(nn.Module):
         return SplitEncoder(self.clip, self._encode_images, self._encode_texts)
 
     def check(self) -> None:
-        """Encode one text and one image in eval mode, so that a missing file shows before a long pass.
+        """Encode one text and one image in eval mode, so that a missing file shows before a long
+        pass.
 
         Raises UserError if that fails, for instance because the tokenizer cannot be downloaded.
         """
@@ -242,12 +274,18 @@ class Encoder(nn.Module):
     @cached_property
     def tokenizer(self) -> Tokenizer:
         tower = getattr(self.clip, "text", None)
-        known = tower.transformer.get_input_embeddings().num_embeddings if isinstance(tower, HFTextEncoder) else None
+        known = (
+            tower.transformer.get_input_embeddings().num_embeddings
+            if isinstance(tower, HFTextEncoder)
+            else None
+        )
         return make_tokenizer(self.config.model["text_cfg"], known)
 
     @cached_property
     def _masks_padding(self) -> bool:
-        """Whether padding after a text changes nothing: Hugging Face's towers with their own tokenizers."""
+        """Whether padding after a text changes nothing: Hugging Face's towers with their own
+        tokenizers.
+        """
         tower = getattr(self.clip, "text", None)
         if not isinstance(tower, HFTextEncoder) or self.tokenizer.tokenizer_mode == "clips":
             return False
@@ -261,17 +299,21 @@ class Encoder(nn.Module):
     def tokenize(self, texts: Sequence[str]) -> Tensor:
         """Texts -> tokens (b, n) of the normalized texts; what exceeds the context length is cut.
 
-        n is the context length or, if the text tower allows it, the length of the longest of these texts.
+        n is the context length or, if the text tower allows it, the length of the longest of these
+        texts.
         """
         tokens = self.tokenizer([shorten_text(normalize_text(text)) for text in texts])
         if self._trims_padding:
             return tokens[:, : int(tokens.argmax(-1).max()) + 1]
         return self._without_padding(tokens) if self._masks_padding else tokens
 
-    def forward(self, pixels: Tensor, image_mask: Tensor, tokens: Tensor, text_mask: Tensor) -> Features:
+    def forward(
+        self, pixels: Tensor, image_mask: Tensor, tokens: Tensor, text_mask: Tensor
+    ) -> Features:
         """Encode b inputs, some of which lack an image or a text.
 
-        pixels (images, 3, s, s) and tokens (texts, n) of the inputs that have them; masks (b,) bool: which inputs do.
+        pixels (images, 3, s, s) and tokens (texts, n) of the inputs that have them; masks (b,)
+        bool: which inputs do.
         """
         of_images = self.encode_present(self._encode_images, pixels, image_mask)
         of_texts = self.encode_present(self._encode_texts, tokens, text_mask)
@@ -279,7 +321,9 @@ class Encoder(nn.Module):
 
     @property
     def _groups_inputs(self) -> bool:
-        """Whether a batch is encoded in groups: on a CPU, unless gradients or batch statistics need all of it."""
+        """Whether a batch is encoded in groups: on a CPU, unless gradients or batch statistics need
+        all of it.
+        """
         return self.device.type == "cpu" and not self.training and not torch.is_grad_enabled()
 
     def _encode_images(self, pixels: Tensor) -> Tensor:
@@ -299,7 +343,9 @@ class Encoder(nn.Module):
             return self.clip.encode_text(tokens)
         order = (tokens != self._pad_token).sum(1).argsort()
         groups = even_groups(tokens[order], GROUP_TEXTS)
-        return torch.cat([self.clip.encode_text(self._without_padding(group)) for group in groups])[order.argsort()]
+        return torch.cat([self.clip.encode_text(self._without_padding(group)) for group in groups])[
+            order.argsort()
+        ]
 
     @property
     def _pad_token(self) -> int:
@@ -314,34 +360,47 @@ class Encoder(nn.Module):
         tower, n = self.clip.text, tokens.shape[1]
         x = tower.token_embedding(tokens) + tower.positional_embedding[:n]
         x = tower.transformer(x, attn_mask=tower.attn_mask[:n, :n])
-        x = x[torch.arange(len(x), device=x.device), tokens.argmax(-1)]  # the end token has the highest number
+        # the end token has the highest number
+        x = x[torch.arange(len(x), device=x.device), tokens.argmax(-1)]
         return tower.ln_final(x) @ tower.text_projection
 
-    def encode_present(self, encode: Callable[[Tensor], Tensor], values: Tensor, mask: Tensor) -> Tensor:
-        """Encode values into the rows of a (b, d) tensor where mask (b,) is true; the other rows are zero."""
+    def encode_present(
+        self, encode: Callable[[Tensor], Tensor], values: Tensor, mask: Tensor
+    ) -> Tensor:
+        """Encode values into the rows of a (b, d) tensor where mask (b,) is true; the other rows
+        are zero.
+        """
         out = torch.zeros(len(mask), self.dim, device=self.device)
         if len(values):
             out[mask] = encode(values).float()
         return out
 
     def wording(self, instruction: str, text: str) -> tuple[str, str]:
-        """What the text tower reads of a query: its text, and the instruction where it is read apart, or else ""."""
+        """What the text tower reads of a query: its text, and the instruction where it is read
+        apart, or else "".
+        """
         return (text, instruction) if self.config.apart else (query_text(instruction, text), "")
 
     @torch.inference_mode()
     def encode(
-        self, images: Sequence[Image.Image | None], texts: Sequence[str], instructions: Sequence[str] = ()
+        self,
+        images: Sequence[Image.Image | None],
+        texts: Sequence[str],
+        instructions: Sequence[str] = (),
     ) -> Features:
         """Encode b images (None: missing) and b texts ("": missing) in one batch.
 
-        instructions: of b queries, which become features of their own or parts of the texts, see `wording`.
+        instructions: of b queries, which become features of their own or parts of the texts, see
+        `wording`.
         """
         if not instructions:
             return self(*self.inputs(images, texts))
         worded = [self.wording(*query) for query in zip(instructions, texts, strict=True)]
         features = self(*self.inputs(images, [text for text, _ in worded]))
         if self.config.apart:
-            features.instruction = self(*self.inputs([None] * len(texts), [apart for _, apart in worded])).text
+            features.instruction = self(
+                *self.inputs([None] * len(texts), [apart for _, apart in worded])
+            ).text
         return features
 
     def inputs(
@@ -385,11 +444,16 @@ class Encoder(nn.Module):
         def build(config: EncoderConfig) -> Encoder:
             read_json(folder / "config.json", StoredConfig)
             text = config.model["text_cfg"]
-            stored: dict[str, Any] = {name: str(folder / TEXT_FOLDER) for name in TEXT_NAMES if name in text}
+            stored: dict[str, Any] = {
+                name: str(folder / TEXT_FOLDER) for name in TEXT_NAMES if name in text
+            }
             if "hf_model_name" in text:
                 stored["hf_model_pretrained"] = False
             if stored and not (folder / TEXT_FOLDER).is_dir():
-                raise UserError(f"{folder / TEXT_FOLDER} is missing, the tokenizer of the encoder; copy the run again")
+                raise UserError(
+                    f"{folder / TEXT_FOLDER} is missing, the tokenizer of the encoder; "
+                    "copy the run again"
+                )
             for file in (folder / TEXT_FOLDER).glob("*"):
                 check_text_size(file)
             for file in (folder / TEXT_FOLDER).glob("*config.json"):
@@ -398,31 +462,41 @@ class Encoder(nn.Module):
 
         encoder = load_model(build, EncoderConfig, folder)
         try:
-            encoder.check()  # also reads the tokenizer now: the folder may go while the encoder is in use
+            # also reads the tokenizer now: the folder may go while the encoder is in use
+            encoder.check()
         except UserError as error:
-            raise UserError(f"{folder} cannot be loaded ({error}); train this part again") from error
+            raise UserError(
+                f"{folder} cannot be loaded ({error}); train this part again"
+            ) from error
         return encoder
 
 
 def open_clip_model(cfg: dict[str, Any]) -> tuple[nn.Module, bool]:
-    """The model of an open_clip configuration, and whether its text tower is a module of its own."""
+    """The model of an open_clip configuration, and whether its text tower is a module of its
+    own.
+    """
     cfg = dict(cfg)
     # as open_clip.create_model chooses the class
     custom = cfg.pop("custom_text", False) or "hf_model_name" in cfg["text_cfg"]
     custom_class = open_clip.CoCa if "multimodal_cfg" in cfg else open_clip.CustomTextCLIP
     clip = (custom_class if custom else open_clip.CLIP)(**cfg)
     if isinstance(clip, open_clip.CoCa):
-        nn.init.zeros_(clip.text_decoder.text_projection)  # unused; left as the memory was, perhaps not finite
+        # unused; left as the memory was, perhaps not finite
+        nn.init.zeros_(clip.text_decoder.text_projection)
     return clip, custom
 
 
 def even_groups(inputs: Tensor, size: int) -> tuple[Tensor, ...]:
-    """Split inputs (b, …) into groups of at most this size; no group is much smaller than the others."""
+    """Split inputs (b, …) into groups of at most this size; no group is much smaller than the
+    others.
+    """
     return inputs.tensor_split(-(-len(inputs) // size))
 
 
 def padding_is_inert(tower: nn.Module) -> bool:
-    """Whether padding after the end token changes nothing: open_clip's own causal tower, pooled at the end token."""
+    """Whether padding after the end token changes nothing: open_clip's own causal tower, pooled at
+    the end token.
+    """
     return (
         isinstance(tower, TextTransformer)
         and tower.attn_mask is not None

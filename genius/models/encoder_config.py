@@ -1,4 +1,5 @@
-"""The configuration of an encoder, and the types that its files must have: a run may come from a stranger.
+"""The configuration of an encoder, and the types that its files must have: a run may come from a
+stranger.
 
 Sizes are bounded, nothing is downloaded, and no file names code to run.
 """
@@ -13,7 +14,8 @@ from pydantic.dataclasses import dataclass as pydantic_dataclass
 from genius.reading import EXACT, LOOSE, Positive, Probability, Size
 
 CLIP_VOCABULARY = 49_408
-TEXT_FOLDER = "text"  # in the folder of an encoder: configuration and tokenizer of a Hugging Face text tower
+# in the folder of an encoder: configuration and tokenizer of a Hugging Face text tower
+TEXT_FOLDER = "text"
 
 Side = Annotated[int, Field(ge=1, le=1024)]  # of an image, in pixels
 Sides = Side | tuple[Side, Side]
@@ -21,27 +23,31 @@ Stored = Literal["text"]  # TEXT_FOLDER
 
 
 class VisionConfig(BaseModel):
-    """Settings of an image tower: no size that takes all memory when it is used, and nothing to download.
+    """Settings of an image tower: no size that takes all memory when it is used, and nothing to
+    download.
 
     There are many more, and open_clip refuses those with a bad name.
     """
 
     model_config = LOOSE
     image_size: Sides = 224
-    timm_model_name: Annotated[str, Field(pattern=r"^[\w.]+$")] | None = None  # not hf-hub:… or local-dir:…
+    # not hf-hub:… or local-dir:…
+    timm_model_name: Annotated[str, Field(pattern=r"^[\w.]+$")] | None = None
     timm_model_pretrained: Literal[False] = False
 
 
 class TokenizerOptions(BaseModel):
     """All of open_clip's `tokenizer_kwargs` that its models use.
 
-    The rest reaches constructors that take a path to open or permission to run code, so nothing else is let through.
+    The rest reaches constructors that take a path to open or permission to run code, so nothing
+    else is let through.
     """
 
     model_config = EXACT
     clean: Literal["canonicalize", "lower", "whitespace"] | None = None
     strip_sep_token: bool = False
-    language: Annotated[str, Field(pattern=r"^\w{1,32}$")] | None = None  # of a tokenizer that marks it, such as NLLB's
+    # of a tokenizer that marks it, such as NLLB's
+    language: Annotated[str, Field(pattern=r"^\w{1,32}$")] | None = None
 
 
 class TextConfig(BaseModel):
@@ -91,12 +97,18 @@ class StoredConfig(BaseModel):
 
 
 class TowerFile(BaseModel):
-    """A file of transformers that describes a text tower or its tokenizer, and names no code to run."""
+    """A file of transformers that describes a text tower or its tokenizer, and names no code to
+    run.
+    """
 
     model_config = LOOSE
     auto_map: None = None
-    attn_implementation: Literal["eager", "sdpa"] | None = None  # another may be a repository of compiled code
-    attn_implementation_set: Literal["eager", "sdpa"] | None = Field(None, alias="_attn_implementation")  # the same
+    # another may be a repository of compiled code
+    attn_implementation: Literal["eager", "sdpa"] | None = None
+    # the same
+    attn_implementation_set: Literal["eager", "sdpa"] | None = Field(
+        None, alias="_attn_implementation"
+    )
     num_labels: Size = 2
 
 
@@ -105,11 +117,13 @@ class TowerFile(BaseModel):
 class EncoderConfig:
     """All that rebuilds an encoder but its weights and the files in its text folder."""
 
-    # open_clip's model configuration: embed_dim, vision_cfg, text_cfg, …; ours: residual_heads, bridge, blip, fusion
+    # open_clip's model configuration: embed_dim, vision_cfg, text_cfg, …; ours: residual_heads,
+    # bridge, blip, fusion
     model: dict[str, Any]
     preprocess: dict[str, Any] = field(default_factory=lambda: asdict(PreprocessCfg()))
     source: str = "from scratch"  # where the weights came from
-    apart: bool = False  # reads a query's instruction apart from its text; else both are one sentence (paper)
+    # reads a query's instruction apart from its text; else both are one sentence (paper)
+    apart: bool = False
 
 
 @pydantic_dataclass(frozen=True, config=ConfigDict(allow_inf_nan=False))
@@ -118,14 +132,18 @@ class TowerSettings:
 
     dim: Size = 256  # of the embeddings
     image_size: Size = 224  # side of the images, pixels
-    # behind each tower: open_clip's, with one hidden layer (2d units in the image head, the mean of the tower's width
-    # and d in the text head, which has no bias) or without; or residual, see heads.py
+    # behind each tower: open_clip's, with one hidden layer (2d units in the image head, the mean of
+    # the tower's width and d in the text head, which has no bias) or without; or residual, see
+    # heads.py
     head: Literal["mlp", "linear", "residual"] = "mlp"
     hidden: Size = 1024  # units of a residual head
-    image_dropout: Probability = 0.0  # before the last layer of the image head, where it has a hidden one
+    # before the last layer of the image head, where it has a hidden one
+    image_dropout: Probability = 0.0
     text_dropout: Probability = 0.0  # as well, of a residual text head; open_clip's has none
-    resize_mode: Literal["shortest", "longest", "squash"] = "shortest"  # how an image becomes a square
-    bridge: bool = False  # keep what the image tower's classifier knows, if it has one, see class_bridge.py
+    # how an image becomes a square
+    resize_mode: Literal["shortest", "longest", "squash"] = "shortest"
+    # keep what the image tower's classifier knows, if it has one, see class_bridge.py
+    bridge: bool = False
     bridge_temperature: Positive = 1.0  # of the classifier's softmax
     bridge_gain: Positive = 1.0  # of the learned weight of the classes, once it is learned
     apart: bool = False  # instructions are read apart from texts, see EncoderConfig

@@ -1,12 +1,13 @@
-"""Feature-level fusion of an image and a text: CLIP-FF and BLIP-FF of UniIR (Wei et al. 2024, section 3.2).
+"""Feature-level fusion of an image and a text: CLIP-FF and BLIP-FF of UniIR (Wei et al. 2024,
+section 3.2).
 
-Both towers' tokens meet before they are pooled, so an input has one embedding that is no sum of those of its image and
-its text: these encoders serve dense search, as baselines, and not the generative pipeline. As in UniIR a missing image
-is one of zeros, and a missing text is empty.
+Both towers' tokens meet before they are pooled, so an input has one embedding that is no sum of
+those of its image and its text: these encoders serve dense search, as baselines, and not the
+generative pipeline. As in UniIR a missing image is one of zeros, and a missing text is empty.
 
-CLIP-FF: layers of a T5 encoder over the projected tokens of both towers, averaged. BLIP-FF: a text tower whose layers
-attend to the tokens of the image. Unlike UniIR's, CLIP-FF ignores padding, which comes last because T5 sees how far
-tokens stand apart, and its text tokens are projected.
+CLIP-FF: layers of a T5 encoder over the projected tokens of both towers, averaged. BLIP-FF: a text
+tower whose layers attend to the tokens of the image. Unlike UniIR's, CLIP-FF ignores padding, which
+comes last because T5 sees how far tokens stand apart, and its text tokens are projected.
 
 Shapes: b batch, s image side, n tokens, m image tokens, d embedding dim.
 """
@@ -35,7 +36,9 @@ UNITS = 8 / 3  # of a feed-forward layer for each unit of d
 
 
 class FeatureFusionEncoder(Encoder):
-    """Makes one embedding of an image and a text; `forward` and `encode` return it in place of features."""
+    """Makes one embedding of an image and a text; `forward` and `encode` return it in place of
+    features.
+    """
 
     fuses_features = True
 
@@ -49,19 +52,28 @@ class FeatureFusionEncoder(Encoder):
 
     @classmethod
     def over(cls, encoder: Encoder, layers: int) -> Self:
-        """An encoder with the towers of another one; what fuses them is new. layers: of the fusion, for CLIP-FF.
+        """An encoder with the towers of another one; what fuses them is new. layers: of the fusion,
+        for CLIP-FF.
 
         Raises UserError if a tower does not give its tokens.
         """
-        fused = cls(replace(encoder.config, model=encoder.config.model | {"fusion": {"layers": layers}}))
-        fused.clip.load_state_dict(encoder.clip.state_dict(), strict=False)  # BLIP-FF has other parts behind its towers
+        fused = cls(
+            replace(encoder.config, model=encoder.config.model | {"fusion": {"layers": layers}})
+        )
+        # BLIP-FF has other parts behind its towers
+        fused.clip.load_state_dict(encoder.clip.state_dict(), strict=False)
         return fused
 
     def forward(  # type: ignore[override]  # an embedding in place of features
         self, pixels: Tensor, image_mask: Tensor, tokens: Tensor, text_mask: Tensor
     ) -> Tensor:
-        """(b, d) normalized embeddings of b inputs, some of which lack an image or a text; arguments as Encoder's."""
-        tokens, image_tokens = self._all_tokens(tokens, text_mask), self._image_tokens(pixels, image_mask)
+        """(b, d) normalized embeddings of b inputs, some of which lack an image or a text;
+        arguments as Encoder's.
+        """
+        tokens, image_tokens = (
+            self._all_tokens(tokens, text_mask),
+            self._image_tokens(pixels, image_mask),
+        )
         if isinstance(self.clip, BlipTowers):
             fused = self.clip.text(tokens, image_tokens)
         else:
@@ -79,14 +91,20 @@ class FeatureFusionEncoder(Encoder):
         texts = text_tokens(self.clip, tokens[:, : present.shape[1]])
         present = torch.cat([present.new_ones(image_tokens.shape[:2]), present], dim=1)
         everything = torch.cat([image_tokens, texts], dim=1)
-        states = self.fusion(inputs_embeds=everything, attention_mask=present.long()).last_hidden_state
+        states = self.fusion(
+            inputs_embeds=everything, attention_mask=present.long()
+        ).last_hidden_state
         return (states * present[..., None]).sum(1) / present.sum(1, keepdim=True)
 
     def _image_tokens(self, pixels: Tensor, mask: Tensor) -> Tensor:
-        """(images, 3, s, s) -> (b, m, ·); inputs without an image share the tokens of one that is zero everywhere."""
+        """(images, 3, s, s) -> (b, m, ·); inputs without an image share the tokens of one that is
+        zero everywhere.
+        """
         if not mask.all():
             side = self.config.preprocess["size"]
-            blank = torch.zeros(1, 3, *((side, side) if isinstance(side, int) else side), device=self.device)
+            blank = torch.zeros(
+                1, 3, *((side, side) if isinstance(side, int) else side), device=self.device
+            )
             pixels = torch.cat([pixels, blank]) if len(pixels) else blank
         place = torch.where(mask, mask.cumsum(0) - 1, len(pixels) - 1)
         return image_tokens(self.clip, pixels)[place]
@@ -133,17 +151,24 @@ def check_towers(clip: Any) -> None:
     pooled = isinstance(visual, TimmModel) and "pool" in visual.head._modules
     if pooled or not isinstance(visual, TimmModel | VisionTransformer):
         raise UserError(
-            f"{type(visual).__name__} gives no tokens of an image to be fused; take a vision transformer of open_clip "
+            f"{type(visual).__name__} gives no tokens of an image to be fused; take a "
+            "vision transformer of open_clip "
             "or a model of timm that pools by itself"
         )
-    if not isinstance(getattr(text, "text_projection", None), nn.Parameter) or getattr(text, "attn_mask", None) is None:
+    if (
+        not isinstance(getattr(text, "text_projection", None), nn.Parameter)
+        or getattr(text, "attn_mask", None) is None
+    ):
         raise UserError(
-            f"{type(text).__name__} gives no tokens of a text to be fused; take open_clip's own text tower or BLIP's"
+            f"{type(text).__name__} gives no tokens of a text to be fused; take "
+            "open_clip's own text tower or BLIP's"
         )
 
 
 def image_tokens(clip: Any, pixels: Tensor) -> Tensor:
-    """(i, 3, s, s) -> (i, m, d): the tokens or places of the image tower, each projected; BLIP's are not, (i, m, u)."""
+    """(i, 3, s, s) -> (i, m, d): the tokens or places of the image tower, each projected; BLIP's
+    are not, (i, m, u).
+    """
     visual = clip.visual
     if isinstance(clip, BlipTowers):
         return visual.tokens(pixels)

@@ -1,18 +1,22 @@
-"""Batch norms folded into the convolutions before them: the same function, a seventh to a fifth sooner on a CPU."""
+"""Batch norms folded into the convolutions before them: the same function, a seventh to a fifth
+sooner on a CPU.
+"""
 
 from timm.layers import BatchNormAct2d, Conv2dSame
 from torch import fx, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-CONVOLUTIONS = (nn.Conv2d, Conv2dSame)  # exactly these: some subclasses change their weights at each call
+# exactly these: some subclasses change their weights at each call
+CONVOLUTIONS = (nn.Conv2d, Conv2dSame)
 BATCH_NORMS = (nn.BatchNorm2d, BatchNormAct2d)
 
 
 def fold_batch_norms(tower: nn.Module) -> int:
     """Fold the batch norms of a tower in eval mode, in place; returns how many.
 
-    A batch norm is folded if its input is the output of a convolution that nothing else reads. A tower that cannot be
-    traced stays as it is. The folded tower is for inference alone: its tensors have other names and values.
+    A batch norm is folded if its input is the output of a convolution that nothing else reads. A
+    tower that cannot be traced stays as it is. The folded tower is for inference alone: its tensors
+    have other names and values.
     """
     if not any(type(module) in BATCH_NORMS for module in tower.modules()):
         return 0
@@ -35,7 +39,8 @@ def fold_batch_norms(tower: nn.Module) -> int:
             continue
         tower.set_submodule(first, fuse_conv_bn_eval(convolution, batch_norm))
         remaining: nn.Module = nn.Identity()  # of what the batch norm does
-        if isinstance(batch_norm, BatchNormAct2d):  # timm's, which applies dropout and the activation
+        # timm's, which applies dropout and the activation
+        if isinstance(batch_norm, BatchNormAct2d):
             remaining = nn.Sequential(batch_norm.drop, batch_norm.act)
         tower.set_submodule(second, remaining)
         folded += 1
@@ -43,7 +48,11 @@ def fold_batch_norms(tower: nn.Module) -> int:
 
 
 class Tracer(fx.Tracer):
-    """Records calls of convolutions and batch norms as such; timm's pad by the size of their input."""
+    """Records calls of convolutions and batch norms as such; timm's pad by the size of their
+    input.
+    """
 
     def is_leaf_module(self, module: nn.Module, name: str) -> bool:
-        return isinstance(module, (nn.Conv2d, nn.BatchNorm2d)) or super().is_leaf_module(module, name)
+        return isinstance(module, (nn.Conv2d, nn.BatchNorm2d)) or super().is_leaf_module(
+            module, name
+        )

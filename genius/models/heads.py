@@ -1,9 +1,11 @@
-"""Heads that project the outputs of towers into the shared space: an encoder is cut before them, or gets other ones.
+"""Heads that project the outputs of towers into the shared space: an encoder is cut before them, or
+gets other ones.
 
-Training with locked towers (LiT, Zhai et al. 2022) computes the outputs of the towers once, and trains the heads on
-them.
+Training with locked towers (LiT, Zhai et al. 2022) computes the outputs of the towers once, and
+trains the heads on them.
 
-Shapes: b batch, s image side, n tokens, d embedding dim, t and u the widths of the towers' outputs, h hidden units.
+Shapes: b batch, s image side, n tokens, d embedding dim, t and u the widths of the towers' outputs,
+h hidden units.
 """
 
 from collections.abc import Callable
@@ -22,15 +24,17 @@ Encode = Callable[[Tensor], Tensor]
 
 
 class SplitEncoder:
-    """Towers and heads of an open_clip model; the heads are the model's own, so training them trains the model.
+    """Towers and heads of an open_clip model; the heads are the model's own, so training them
+    trains the model.
 
-    The head of a timm or Hugging Face tower is what open_clip adds to it; the head of open_clip's own transformers is
-    their last projection.
+    The head of a timm or Hugging Face tower is what open_clip adds to it; the head of open_clip's
+    own transformers is their last projection.
     """
 
     image_head: nn.Module  # (b, t) -> (b, d)
     text_head: nn.Module  # (b, u) -> (b, d)
-    image_outputs: Encode  # pixels (b, 3, s, s) -> outputs of the image tower (b, t), of an encoder in eval mode
+    # pixels (b, 3, s, s) -> outputs of the image tower (b, t), of an encoder in eval mode
+    image_outputs: Encode
     text_outputs: Encode  # tokens (b, n) -> outputs of the text tower (b, u), as well
 
     def __init__(self, clip: Any, encode_images: Encode, encode_texts: Encode):
@@ -56,7 +60,8 @@ def _split(clip: Any, tower: Any, encode: Encode) -> tuple[nn.Module, Encode]:
         return Projection(head), partial(_encode_with_identity, head, encode)
     if head is None or not list(head.parameters()):
         raise UserError(
-            f"the head of {type(tower).__name__} cannot be trained apart from it; take encoder.image_tower and "
+            f"the head of {type(tower).__name__} cannot be trained apart from it; take "
+            "encoder.image_tower and "
             "encoder.text_tower, or an architecture with a projection behind each tower"
         )
     return head, partial(_encode_up_to, head, encode)
@@ -97,10 +102,11 @@ class Projection(nn.Module):
 
 @torch.no_grad()
 def fold_standardization(head: nn.Module, mean: Tensor, std: Tensor) -> None:
-    """Change a head that was trained on standardized outputs, (x − mean) / std, so that it takes x itself.
+    """Change a head that was trained on standardized outputs, (x − mean) / std, so that it takes x
+    itself.
 
-    mean, std: (t,). Raises ValueError if the head's first layer has no bias to take up the mean; a mean of zero needs
-    none.
+    mean, std: (t,). Raises ValueError if the head's first layer has no bias to take up the mean; a
+    mean of zero needs none.
     """
     if isinstance(head, Projection):
         head.weight.div_(std[:, None])
@@ -112,14 +118,16 @@ def fold_standardization(head: nn.Module, mean: Tensor, std: Tensor) -> None:
     if bias is not None:
         bias.sub_(shift)
     elif mean.any():
-        raise ValueError("the head's first layer has no bias, so only a mean of zero can be folded into it")
+        raise ValueError(
+            "the head's first layer has no bias, so only a mean of zero can be folded into it"
+        )
 
 
 class ResidualHead(nn.Module):
     """The sum of a linear map and a network with one hidden layer (ours).
 
-    What pretrained towers say fits the shared space almost by a linear map, which few examples determine well; the
-    hidden layer next to it learns the rest.
+    What pretrained towers say fits the shared space almost by a linear map, which few examples
+    determine well; the hidden layer next to it learns the rest.
     """
 
     def __init__(self, width: int, dim: int, hidden: int, dropout: float):
@@ -134,7 +142,9 @@ class ResidualHead(nn.Module):
         return first[..., : self.dim] + self.hidden(first[..., self.dim :])
 
 
-def add_residual_heads(clip: CustomTextCLIP, hidden: int, image_dropout: float, text_dropout: float) -> None:
+def add_residual_heads(
+    clip: CustomTextCLIP, hidden: int, image_dropout: float, text_dropout: float
+) -> None:
     """Replace the linear heads of a model with a timm tower and a Hugging Face tower."""
     image, text = clip.visual.head.proj, clip.text.proj
     clip.visual.head = ResidualHead(image.in_features, image.out_features, hidden, image_dropout)

@@ -1,7 +1,8 @@
 """k-means: by faiss on the CPU and, for points that lie on a GPU, by Lloyd's iterations there.
 
-The published start of the codebooks is 1,000 iterations at each of 8 levels, of 16,000 points and 4,096 centroids of
-768 numbers. On 16 cores beside an H200, faiss had not done 100 of them at each level after a minute.
+The published start of the codebooks is 1,000 iterations at each of 8 levels, of 16,000 points and
+4,096 centroids of 768 numbers. On 16 cores beside an H200, faiss had not done 100 of them at each
+level after a minute.
 
 Shapes: n points, k centroids, d dim.
 """
@@ -15,13 +16,16 @@ BLOCK = 1 << 16  # points whose distances to all centroids are in memory at once
 
 
 def kmeans(points: Tensor, k: int, iterations: int, seed: int, sample: int = 0) -> Tensor:
-    """Points (n, d) -> centroids (k, d). With fewer points than k, points repeat with a little noise.
+    """Points (n, d) -> centroids (k, d). With fewer points than k, points repeat with a little
+    noise.
 
     sample: at most so many points for each centroid, drawn at random, are clustered; 0: all points.
     """
     if len(points) <= k:
         rng = np.random.default_rng(seed)
-        repeated = points[torch.from_numpy(rng.integers(len(points), size=k - len(points))).to(points.device)]
+        repeated = points[
+            torch.from_numpy(rng.integers(len(points), size=k - len(points))).to(points.device)
+        ]
         noise = torch.from_numpy(rng.normal(0, 1e-3, repeated.shape)).to(repeated)
         return torch.cat([points, repeated + noise])
     if points.device.type != "cpu":
@@ -40,8 +44,8 @@ def kmeans(points: Tensor, k: int, iterations: int, seed: int, sample: int = 0) 
 
 
 def lloyd(points: Tensor, k: int, iterations: int, seed: int, sample: int = 0) -> Tensor:
-    """`kmeans` on the device of the points (n, d), more than k: centroids (k, d); stops when no point
-    changes its cluster.
+    """`kmeans` on the device of the points (n, d), more than k: centroids (k, d); stops when no
+    point changes its cluster.
 
     It begins with random points; so does an empty cluster again.
     """

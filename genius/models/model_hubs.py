@@ -1,4 +1,6 @@
-"""Errors and logs of model hubs: Hugging Face's, and the sites that open_clip and timm download from."""
+"""Errors and logs of model hubs: Hugging Face's, and the sites that open_clip and timm download
+from.
+"""
 
 import logging
 from collections.abc import Iterator
@@ -7,7 +9,11 @@ from pathlib import Path
 from urllib.error import URLError
 
 from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
-from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+from huggingface_hub.utils import (
+    are_progress_bars_disabled,
+    disable_progress_bars,
+    enable_progress_bars,
+)
 from transformers.utils import logging as transformers_logging
 
 CLIENTS = ("huggingface_hub", "urllib3", "httpx", "timm")
@@ -15,7 +21,9 @@ CLIENTS = ("huggingface_hub", "urllib3", "httpx", "timm")
 
 @contextmanager
 def quiet_hub() -> Iterator[None]:
-    """Silence the clients of hubs, which log dozens of lines when a hub is out of reach, and their progress bars."""
+    """Silence the clients of hubs, which log dozens of lines when a hub is out of reach, and their
+    progress bars.
+    """
     root, clients = logging.getLogger(), [logging.getLogger(name) for name in CLIENTS]
     levels = [client.level for client in clients]
     verbosity, bars = transformers_logging.get_verbosity(), not are_progress_bars_disabled()
@@ -44,7 +52,9 @@ def quiet_hub() -> Iterator[None]:
 def is_hub_unreachable(error: BaseException | None) -> bool:
     """Whether an error was caused by a hub or a network that does not answer."""
     while error is not None:
-        if isinstance(error, (LocalEntryNotFoundError, OfflineModeIsEnabled, ConnectionError, URLError)):
+        if isinstance(
+            error, (LocalEntryNotFoundError, OfflineModeIsEnabled, ConnectionError, URLError)
+        ):
             return True
         error = error.__cause__ or error.__context__
     return False

@@ -1,14 +1,15 @@
 """Residual quantizer: a vector becomes an ID, a short tuple of codes.
 
 Level 0 is the modality (3 codes); levels 1 … M−1 are semantic, coarse to fine, with K codes each
-(paper, section 4.2.3). Codebooks are updated by an exponential moving average (EMA), not by gradients.
+(paper, section 4.2.3). Codebooks are updated by an exponential moving average (EMA), not by
+gradients.
 
 The first code is one of (`modality_code`):
 
     forced      the known modality (default)
     emergent    as published: three clusters form by themselves, and their numbers are arbitrary
-    classifier  what a linear classifier reads from z; its codewords are zero, so that quantization knows no modality
-                (supplement, C.2)
+    classifier  what a linear classifier reads from z; its codewords are zero, so that quantization
+                knows no modality (supplement, C.2)
     none        no modality: level 0 has K codes like the others (supplement, C.2)
 
 Shapes: b batch, d dim, M levels, k codes of a level (3 or K).
@@ -31,34 +32,42 @@ from genius.trie.ids import check_code_sizes
 MODALITY_CODES = ("forced", "emergent", "classifier", "none")
 GRADIENTS = ("rotation", "straight_through")
 DISTANCES = ("squared", "published")
-EMA_BUFFERS = ("cluster_size_", "embed_avg_")  # only training needs them; a saved quantizer lacks them
+# only training needs them; a saved quantizer lacks them
+EMA_BUFFERS = ("cluster_size_", "embed_avg_")
 MIN_CLUSTER_SIZE = 1e-8  # a codeword with less stays where it is
 
 
 @with_config(EXACT)
 @dataclass(frozen=True)
 class QuantizerConfig:
-    """The published values. Departures from the published code are noted at the field that they belong to.
+    """The published values. Departures from the published code are noted at the field that they
+    belong to.
 
-    A code's even share of a batch is 1 / k. The published code counts hits: a code is dead below 2 a step, where
-    its even share is 3.906 (16,000 vectors, 4,096 codes).
+    A code's even share of a batch is 1 / k. The published code counts hits: a code is dead below 2
+    a step, where its even share is 3.906 (16,000 vectors, 4,096 codes).
     """
 
     dim: Size = 768
     levels: Depth = 9  # length of an ID, modality included
-    codebook_size: Size = 4096  # K; k-means fills empty clusters, the published one keeps their old centroids
+    # K; k-means fills empty clusters, the published one keeps their old centroids
+    codebook_size: Size = 4096
     modality_code: str = "forced"  # one of MODALITY_CODES; the published first code is emergent
     shared: bool = False  # all levels but the first use one codebook (supplement, C.5)
     gradient: str = "rotation"  # one of GRADIENTS: how the loss reaches z through the codes
-    decay: Share = 0.9  # of the moving averages, per step; ours lack Laplace smoothing (an effect below 1e-6)
-    dead_ratio: float = 0.5  # a code with less than this part of its even share restarts; published: 0.512
-    restart_ratio: float = 0.5  # the part of its even share that a restarted code begins with; published: 0.512
-    restart_spread: float = 1.0  # where a code restarts between a codeword (0) and a residual of the batch that it
-    #                              quantized (1, published). At the residual it attracts little else; near 0 it
-    #                              shares what the codeword had. Residuals are drawn with replacement, published without
-    distance: str = "squared"  # one of DISTANCES, what the nearest codeword minimizes. squared: ‖e‖² − 2⟨r, e⟩.
-    #                            published: √max(‖r − e‖², 1e-8) in fp32, where nearly equal distances round to one
-    #                            number and the first code wins; set for imported checkpoints and preset paper
+    # of the moving averages, per step; ours lack Laplace smoothing (an effect below 1e-6)
+    decay: Share = 0.9
+    # a code with less than this part of its even share restarts; published: 0.512
+    dead_ratio: float = 0.5
+    # the part of its even share that a restarted code begins with; published: 0.512
+    restart_ratio: float = 0.5
+    # where a code restarts between a codeword (0) and a residual of the batch that it quantized (1,
+    # published). At the residual it attracts little else; near 0 it shares what the codeword had.
+    # Residuals are drawn with replacement, published without
+    restart_spread: float = 1.0
+    # one of DISTANCES, what the nearest codeword minimizes. squared: ‖e‖² − 2⟨r, e⟩. published:
+    # √max(‖r − e‖², 1e-8) in fp32, where nearly equal distances round to one number and the first
+    # code wins; set for imported checkpoints and preset paper
+    distance: str = "squared"
 
     def __post_init__(self) -> None:
         for value, choices in (
@@ -67,7 +76,9 @@ class QuantizerConfig:
             (self.distance, DISTANCES),
         ):
             if value not in choices:
-                raise ValueError(f"{quoted(value)} is unknown; expected one of {', '.join(choices)}")
+                raise ValueError(
+                    f"{quoted(value)} is unknown; expected one of {', '.join(choices)}"
+                )
         check_code_sizes(self.code_sizes)
 
     @property
@@ -127,7 +138,9 @@ class ResidualQuantizer(SavedModule):
         return torch.stack(codes, dim=-1)
 
     def decode(self, codes: Tensor) -> Tensor:
-        """Codes (b, m) of the first m ≤ M levels -> quantized vectors (b, d), the sums of their codewords."""
+        """Codes (b, m) of the first m ≤ M levels -> quantized vectors (b, d), the sums of their
+        codewords.
+        """
         codebooks = self.codebooks[: codes.shape[1]]
         total = codebooks[0][codes[:, 0]]
         for level, codebook in enumerate(codebooks[1:], start=1):
@@ -135,7 +148,9 @@ class ResidualQuantizer(SavedModule):
         return total
 
     def forward(self, z: Tensor, modality: Tensor) -> QuantizedBatch:
-        """Quantize a training batch z (b, d), modality (b,); in train mode this updates the codebooks."""
+        """Quantize a training batch z (b, d), modality (b,); in train mode this updates the
+        codebooks.
+        """
         residual, quantized, losses, codes = z, torch.zeros_like(z), [], []
         modality_loss = z.new_zeros(())
         if self.config.modality_code == "classifier":
@@ -147,13 +162,19 @@ class ResidualQuantizer(SavedModule):
             losses.append(F.mse_loss(residual, codeword))
             # the codewords, whose gradient reaches the residual, by straight-through or rotation
             straight = self.config.gradient == "straight_through"
-            passed = residual + (codeword - residual).detach() if straight else rotate(residual, codeword)
+            passed = (
+                residual + (codeword - residual).detach()
+                if straight
+                else rotate(residual, codeword)
+            )
             quantized = quantized + passed
             if self.training and not self._is_classified(level):
                 self._update_ema(level, residual.detach(), code)
             residual = residual - codeword
             codes.append(code)
-        return QuantizedBatch(torch.stack(codes, dim=-1), quantized, torch.stack(losses).mean(), modality_loss)
+        return QuantizedBatch(
+            torch.stack(codes, dim=-1), quantized, torch.stack(losses).mean(), modality_loss
+        )
 
     def _nearest(self, level: int, residual: Tensor, modality: Tensor | None) -> Tensor:
         """(b,) code of each residual (b, d): Eq. 5, or the modality itself."""
@@ -163,7 +184,11 @@ class ResidualQuantizer(SavedModule):
             return self.classifier(residual).argmax(dim=-1)
         codebook = self._buffer("codebook", level)
         if self.config.distance == "published":
-            squares = residual.square().sum(-1, keepdim=True) + codebook.square().sum(-1) - 2 * (residual @ codebook.T)
+            squares = (
+                residual.square().sum(-1, keepdim=True)
+                + codebook.square().sum(-1)
+                - 2 * (residual @ codebook.T)
+            )
             return squares.clamp_min(1e-8).sqrt().argmin(dim=-1)
         return (codebook.square().sum(-1) - 2 * residual @ codebook.T).argmin(dim=-1)
 
@@ -173,9 +198,15 @@ class ResidualQuantizer(SavedModule):
 
     @torch.no_grad()
     def _update_ema(self, level: int, residual: Tensor, code: Tensor) -> None:
-        """Move one codebook towards the batch and restart dead codes, those that hardly any residual chooses."""
+        """Move one codebook towards the batch and restart dead codes, those that hardly any
+        residual chooses.
+        """
         codebook = self._buffer("codebook", level)  # (k, d)
-        cluster_size, embed_avg = self._buffer("cluster_size", level), self._buffer("embed_avg", level)  # (k,), (k, d)
+        # (k,), (k, d)
+        cluster_size, embed_avg = (
+            self._buffer("cluster_size", level),
+            self._buffer("embed_avg", level),
+        )
         batch_size, batch_sum = cluster_statistics(residual, code, len(codebook))
         cluster_size.lerp_(batch_size, 1 - self.config.decay)
         embed_avg.lerp_(batch_sum, 1 - self.config.decay)
@@ -187,13 +218,16 @@ class ResidualQuantizer(SavedModule):
         dead = (cluster_size < self.config.dead_ratio * even_share).nonzero().squeeze(1)
         if len(dead):
             drawn = torch.randint(len(residual), (len(dead),), device=residual.device)
-            restarted = torch.lerp(codebook[code[drawn]], residual[drawn], self.config.restart_spread)
+            restarted = torch.lerp(
+                codebook[code[drawn]], residual[drawn], self.config.restart_spread
+            )
             size = self.config.restart_ratio * even_share
             codebook[dead], embed_avg[dead], cluster_size[dead] = restarted, restarted * size, size
 
     @torch.no_grad()
     def initialize(self, z: Tensor, modality: Tensor, seed: int, iterations: int = 1000) -> None:
-        """k-means on z (n, d), level by level; a forced level 0 takes the mean of each modality (n,).
+        """k-means on z (n, d), level by level; a forced level 0 takes the mean of each modality
+        (n,).
 
         A shared codebook starts as that of level 1.
         """
@@ -215,14 +249,17 @@ class ResidualQuantizer(SavedModule):
 
 
 def cluster_statistics(residual: Tensor, code: Tensor, size: int) -> tuple[Tensor, Tensor]:
-    """Residuals (b, d), codes (b,) -> each code's share of the batch (k,), and its residuals' sum over b (k, d)."""
+    """Residuals (b, d), codes (b,) -> each code's share of the batch (k,), and its residuals' sum
+    over b (k, d).
+    """
     share = torch.bincount(code, minlength=size).to(residual.dtype) / len(code)
     total = torch.zeros(size, residual.shape[1], dtype=residual.dtype, device=residual.device)
     return share, total.index_add_(0, code, residual) / len(code)
 
 
 def rotate(source: Tensor, target: Tensor) -> Tensor:
-    """The targets (b, d); gradients pass to the sources (b, d), rotated and scaled as source turns into target.
+    """The targets (b, d); gradients pass to the sources (b, d), rotated and scaled as source turns
+    into target.
 
     The rotation trick: R maps source onto target's direction and is held constant
     (Fifty et al. 2024, "Restructuring vector quantization with the rotation trick").
@@ -231,6 +268,10 @@ def rotate(source: Tensor, target: Tensor) -> Tensor:
     target_norm = target.norm(dim=-1, keepdim=True).clamp_min(1e-6)
     u, v = (source / source_norm).detach(), (target / target_norm).detach()
     middle = F.normalize(u + v, dim=-1)
-    turned = source - 2 * (source * middle).sum(-1, keepdim=True) * middle + 2 * (source * u).sum(-1, keepdim=True) * v
+    turned = (
+        source
+        - 2 * (source * middle).sum(-1, keepdim=True) * middle
+        + 2 * (source * u).sum(-1, keepdim=True) * v
+    )
     turned = turned * (target_norm / source_norm).detach()
     return turned + (target - turned).detach()  # exact in the forward pass

@@ -1,8 +1,10 @@
-"""The reader: what a request asks for, which of its words are content, and which name what is left out (ours).
+"""The reader: what a request asks for, which of its words are content, and which name what is left
+out (ours).
 
-It sees the states of the words in the text tower (word_states.py), and whether there is a picture. Two convolutions let
-each word look at the words around it. The tag of a word follows from what comes out; the reading of the request from
-sums of it over the words, weighted by attention, and from the mean of the states.
+It sees the states of the words in the text tower (word_states.py), and whether there is a picture.
+Two convolutions let each word look at the words around it. The tag of a word follows from what
+comes out; the reading of the request from sums of it over the words, weighted by attention, and
+from the mean of the states.
 
 Shapes: b requests, n words, u width of the text tower, c channels, r readings.
 """
@@ -32,7 +34,8 @@ class ReaderConfig:
 
     width: Size = 384
     channels: Size = 96
-    instructions: Mapping[str, str] = field(default_factory=dict)  # "pair change": such a query with this reading
+    # "pair change": such a query with this reading
+    instructions: Mapping[str, str] = field(default_factory=dict)
 
 
 class Reader(SavedModule):
@@ -44,13 +47,20 @@ class Reader(SavedModule):
     def __init__(self, config: ReaderConfig):
         super().__init__()
         self.config, c = config, config.channels
-        self.word, self.whole, self.picture = nn.Linear(config.width, c), nn.Linear(config.width, c), nn.Embedding(2, c)
+        self.word, self.whole, self.picture = (
+            nn.Linear(config.width, c),
+            nn.Linear(config.width, c),
+            nn.Embedding(2, c),
+        )
         self.windows = nn.ModuleList(nn.Conv1d(c, c, WINDOW, padding="same") for _ in range(LAYERS))
         self.tag, self.attention = nn.Linear(c, len(TAGS)), nn.Linear(c, HEADS)
         self.hidden = nn.Linear(HEADS * c + config.width + c, c)
         self.reading = nn.Linear(c, len(READINGS))
         self.state_dropout, self.dropout = nn.Dropout(STATE_DROPOUT), nn.Dropout(DROPOUT)
-        possible = [[name in names for name in READINGS] for names in (READINGS_OF_WORDS, READINGS_OF_PICTURES)]
+        possible = [
+            [name in names for name in READINGS]
+            for names in (READINGS_OF_WORDS, READINGS_OF_PICTURES)
+        ]
         self.register_buffer("readable", torch.tensor(possible), persistent=False)
 
     def forward(self, states: Tensor, mask: Tensor, picture: Tensor) -> tuple[Tensor, Tensor]:
@@ -60,7 +70,8 @@ class Reader(SavedModule):
         is_word, has_picture = mask[..., None], self.picture(picture.long())  # (b, n, 1), (b, c)
         states = self.state_dropout(F.layer_norm(states, states.shape[-1:])) * is_word
         mean = states.sum(1) / is_word.sum(1).clamp(min=1)  # (b, u)
-        words = (self.word(states) + (self.whole(mean) + has_picture)[:, None]).relu() * is_word  # (b, n, c)
+        # (b, n, c)
+        words = (self.word(states) + (self.whole(mean) + has_picture)[:, None]).relu() * is_word
         for window in self.windows:
             words = words + self.dropout(window(words.mT).mT.relu()) * is_word
         attention = self.attention(words).masked_fill(~is_word, -1e9).softmax(1)  # (b, n, heads)

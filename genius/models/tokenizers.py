@@ -1,4 +1,6 @@
-"""The tokenizer that an encoder's configuration names: CLIP's, a shorter one made of it, or one of Hugging Face."""
+"""The tokenizer that an encoder's configuration names: CLIP's, a shorter one made of it, or one of
+Hugging Face.
+"""
 
 import json
 from collections.abc import Mapping
@@ -24,8 +26,9 @@ Tokenizer: TypeAlias = open_clip.SimpleTokenizer | HFTokenizer
 def make_tokenizer(text: Mapping[str, Any], known: int | None) -> Tokenizer:
     """The tokenizer of a model's text settings, `text_cfg` of open_clip.
 
-    known: tokens that the text tower has embeddings for, of a Hugging Face tower. Raises UserError if the tokenizer
-    has options other than TokenizerOptions, holds no words, or words that the tower does not know.
+    known: tokens that the text tower has embeddings for, of a Hugging Face tower. Raises UserError
+    if the tokenizer has options other than TokenizerOptions, holds no words, or words that the
+    tower does not know.
     """
     length, options = text.get("context_length", 77), _options(text)
     if "hf_tokenizer_name" in text:
@@ -35,7 +38,8 @@ def make_tokenizer(text: Mapping[str, Any], known: int | None) -> Tokenizer:
             context_length=length,
             tokenizer_mode=text.get("tokenizer_mode"),
             trust_remote_code=False,  # otherwise transformers may ask on the terminal
-            local_files_only=Path(name).is_dir(),  # a folder that lacks a file is not completed from the hub
+            # a folder that lacks a file is not completed from the hub
+            local_files_only=Path(name).is_dir(),
             **options,
         )
         if not has_words(tokenizer.tokenizer):
@@ -54,20 +58,26 @@ def _options(text: Mapping[str, Any]) -> dict[str, Any]:
     try:
         options = TokenizerOptions.model_validate(text.get("tokenizer_kwargs") or {})
     except ValidationError as error:
-        raise UserError(f"text_cfg.tokenizer_kwargs cannot be used ({first_problem(error)})") from None
+        raise UserError(
+            f"text_cfg.tokenizer_kwargs cannot be used ({first_problem(error)})"
+        ) from None
     return options.model_dump(exclude_unset=True, exclude_none=True)
 
 
 @lru_cache(4)
 def clip_tokenizer(length: int, options: str = "{}") -> open_clip.SimpleTokenizer:
-    """CLIP's tokenizer, which takes a quarter of a second to read. options: JSON, a `tokenizer_kwargs` of open_clip."""
+    """CLIP's tokenizer, which takes a quarter of a second to read. options: JSON, a
+    `tokenizer_kwargs` of open_clip.
+    """
     return open_clip.SimpleTokenizer(context_length=length, **json.loads(options))
 
 
 class ShortTokenizer(open_clip.SimpleTokenizer):
-    """CLIP's tokenizer cut to a smaller vocabulary: fewer words are one token, and any text can still be read.
+    """CLIP's tokenizer cut to a smaller vocabulary: fewer words are one token, and any text can
+    still be read.
 
-    Merges are ordered by frequency, so keeping the first ones gives the tokenizer of a shorter training.
+    Merges are ordered by frequency, so keeping the first ones gives the tokenizer of a shorter
+    training.
     """
 
     encoder: dict[str, int]
@@ -79,7 +89,8 @@ class ShortTokenizer(open_clip.SimpleTokenizer):
         merges = vocabulary - BYTE_TOKENS - SPECIAL_TOKENS
         if merges < 0:
             raise UserError(
-                f"text_cfg.vocab_size is {vocabulary}; CLIP's tokenizer needs {vocabulary - merges} or more"
+                f"text_cfg.vocab_size is {vocabulary}; CLIP's tokenizer needs "
+                f"{vocabulary - merges} or more"
             )
         tokens = list(self.encoder)
         kept = tokens[: BYTE_TOKENS + merges] + tokens[-SPECIAL_TOKENS:]
@@ -94,12 +105,14 @@ class ShortTokenizer(open_clip.SimpleTokenizer):
 def _check_tokens(tokenizer: HFTokenizer, known: int) -> None:
     """Raise UserError if a word has a token that the text tower has no embedding for.
 
-    Special tokens may: those that every text has show when the first one is encoded, and others never occur.
+    Special tokens may: those that every text has show when the first one is encoded, and others
+    never occur.
     """
     words = set(tokenizer.tokenizer.get_vocab().values()) - set(tokenizer.tokenizer.all_special_ids)
     largest = max(words, default=0)
     if largest >= known:
         raise UserError(
-            f"the tokenizer has a token {largest:,} and the text tower knows {known:,}; use the tokenizer that "
+            f"the tokenizer has a token {largest:,} and the text tower knows {known:,}; "
+            "use the tokenizer that "
             "the tower was trained with, or copy the run again"
         )

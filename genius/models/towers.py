@@ -1,7 +1,8 @@
 """Pretrained image and text towers: found by name, loaded with their weights.
 
-A name is an installed package, a local file or folder, or a model of timm (image) or of the Hugging Face hub (text).
-Where the package of a model is installed, its weights, which are the same, are taken instead of a download.
+A name is an installed package, a local file or folder, or a model of timm (image) or of the Hugging
+Face hub (text). Where the package of a model is installed, its weights, which are the same, are
+taken instead of a download.
 """
 
 import importlib.util
@@ -36,7 +37,9 @@ POOLERS = {  # of sentence-transformers' settings, in open_clip's names
 
 @dataclass(frozen=True)
 class ImagePackage:
-    """An installable package that holds the weights of a timm architecture under other names of the tensors."""
+    """An installable package that holds the weights of a timm architecture under other names of the
+    tensors.
+    """
 
     name: str
     version: str
@@ -65,18 +68,24 @@ class TextTower:
     transformer: nn.Module
 
     def weights(self) -> dict[str, Tensor]:
-        """The transformer's weights, without the layer that some models put behind it and open_clip leaves out."""
-        return {name: weight for name, weight in self.transformer.state_dict().items() if not _is_pooler_weight(name)}
+        """The transformer's weights, without the layer that some models put behind it and open_clip
+        leaves out.
+        """
+        return {
+            name: weight
+            for name, weight in self.transformer.state_dict().items()
+            if not _is_pooler_weight(name)
+        }
 
 
 def image_tower(name: str) -> nn.Module:
     """A pretrained timm model in eval mode, with its classifier if the weights have one.
 
-    name: an installed package; a timm model, such as tf_efficientnet_lite2 or hf-hub:timm/tf_efficientnet_lite2.in1k;
-    a folder with timm's config.json and weights; or ARCHITECTURE:FILE, a timm architecture and its
-    weights, or ARCHITECTURE.TAG:FILE, such as resnet50.a1_in1k:FILE, if these were trained as timm's
-    of this tag.
-    Raises UserError that says what to install if there is no such tower, or why it cannot be loaded.
+    name: an installed package; a timm model, such as tf_efficientnet_lite2 or
+    hf-hub:timm/tf_efficientnet_lite2.in1k; a folder with timm's config.json and weights; or
+    ARCHITECTURE:FILE, a timm architecture and its weights, or ARCHITECTURE.TAG:FILE, such as
+    resnet50.a1_in1k:FILE, if these were trained as timm's of this tag. Raises UserError that says
+    what to install if there is no such tower, or why it cannot be loaded.
     """
     is_package = name.replace("-", "_") == IMAGE_PACKAGE.name
     if is_package or (":" not in name and name.split(".")[0] == IMAGE_PACKAGE.architecture):
@@ -103,8 +112,10 @@ def image_tower(name: str) -> nn.Module:
                 model = timm.create_model(name, pretrained=True)
             else:
                 raise UserError(
-                    f"the image tower {name!r} is neither an installed package nor a timm model, a folder or "
-                    f"ARCHITECTURE:FILE; get one with: {GET_IMAGE_TOWER}, or set encoder.image_tower to another tower"
+                    f"the image tower {name!r} is neither an installed package nor a timm "
+                    "model, a folder or "
+                    f"ARCHITECTURE:FILE; get one with: {GET_IMAGE_TOWER}, or set "
+                    "encoder.image_tower to another tower"
                 )
     except UserError:
         raise
@@ -119,8 +130,10 @@ def _packaged_image_tower(package: ImagePackage, folder: Path) -> nn.Module:
     digest = sha256(file) if file.is_file() else "no such file"
     if digest != package.sha256:
         raise UserError(
-            f"{file} is not the file that version {package.version} of {package.name.replace('_', '-')} has (sha256 "
-            f"{digest[:12]}, expected {package.sha256[:12]}); get that version with: pip install --force-reinstall "
+            f"{file} is not the file that version {package.version} of "
+            f"{package.name.replace('_', '-')} has (sha256 "
+            f"{digest[:12]}, expected {package.sha256[:12]}); get that version with: pip "
+            "install --force-reinstall "
             f"--no-deps {package.name.replace('_', '-')}=={package.version}"
         )
     model = timm.create_model(package.architecture)
@@ -136,47 +149,55 @@ def load_by_position(model: nn.Module, weights: dict[str, Tensor]) -> None:
     pairs = list(zip(model.state_dict().items(), weights.items(), strict=True))
     for (name, weight), (given_name, given) in pairs:
         if weight.shape != given.shape:
-            raise ValueError(f"{given_name} has shape {tuple(given.shape)}, {name} has {tuple(weight.shape)}")
+            raise ValueError(
+                f"{given_name} has shape {tuple(given.shape)}, {name} has {tuple(weight.shape)}"
+            )
     model.load_state_dict({name: given for (name, _), (_, given) in pairs})
 
 
 def text_tower(name: str) -> TextTower:
     """A pretrained text tower.
 
-    name: an installed package; a folder in transformers' format; or a name on the Hugging Face hub, such as
-    sentence-transformers/all-MiniLM-L6-v2. Raises UserError that says what to install if there is no such tower, or
-    why it cannot be used.
+    name: an installed package; a folder in transformers' format; or a name on the Hugging Face hub,
+    such as sentence-transformers/all-MiniLM-L6-v2. Raises UserError that says what to install if
+    there is no such tower, or why it cannot be used.
     """
     folder = transformers_folder(name) or transformers_folder(TEXT_PACKAGES.get(name, ""))
     if folder is None and Path(name).is_dir():
         folder = Path(name)
     if folder is None and name.replace("-", "_") in TEXT_PACKAGES.values():
         raise UserError(
-            f"the text tower {name} is not installed; get it with: pip install {name.replace('_', '-')}, or set "
+            f"the text tower {name} is not installed; get it with: pip install "
+            f"{name.replace('_', '-')}, or set "
             "encoder.text_tower to another tower"
         )
     source = str(folder.resolve()) if folder else name
     local = folder is not None
     try:
         with quiet_hub():
-            transformer, report = AutoModel.from_pretrained(source, output_loading_info=True, local_files_only=local)
+            transformer, report = AutoModel.from_pretrained(
+                source, output_loading_info=True, local_files_only=local
+            )
             tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=local)
             pooler = _pooler(source, local)
     except Exception as error:  # transformers, the hub and the network raise many types
         raise _load_error(error, "text", name, GET_TEXT_TOWER) from error
     if missing := [weight for weight in report["missing_keys"] if not _is_pooler_weight(weight)]:
         raise UserError(
-            f"the text tower {name} lacks weights, such as {min(missing)}; set encoder.text_tower to another"
+            f"the text tower {name} lacks weights, such as {min(missing)}; set "
+            "encoder.text_tower to another"
         )
     if not has_words(tokenizer):
         raise UserError(
-            f"the text tower {name} has no tokenizer; add the files that save_pretrained of its tokenizer writes, "
+            f"the text tower {name} has no tokenizer; add the files that save_pretrained "
+            "of its tokenizer writes, "
             "such as tokenizer.json"
         )
     kind = transformer.config.model_type
     if kind not in arch_dict:
         raise UserError(
-            f"the text tower {name} is a {kind} model, which open_clip cannot use; set encoder.text_tower to one of: "
+            f"the text tower {name} is a {kind} model, which open_clip cannot use; set "
+            "encoder.text_tower to one of: "
             f"{', '.join(arch_dict)}"
         )
     if transformer.config.is_encoder_decoder:
@@ -185,7 +206,9 @@ def text_tower(name: str) -> TextTower:
 
 
 def has_words(tokenizer: PreTrainedTokenizerBase) -> bool:
-    """Whether a tokenizer was read from files; without them transformers makes up one of special tokens alone."""
+    """Whether a tokenizer was read from files; without them transformers makes up one of special
+    tokens alone.
+    """
     return len(tokenizer) > len(tokenizer.all_special_ids)
 
 
@@ -194,34 +217,49 @@ def _is_pooler_weight(weight: str) -> bool:
 
 
 def _pooler(source: str, local: bool) -> str:
-    """open_clip's name of the pooling that a sentence encoder was trained with; the mean where nothing says so."""
+    """open_clip's name of the pooling that a sentence encoder was trained with; the mean where
+    nothing says so.
+    """
     try:
         file = Path(source) / POOLING if local else Path(hf_hub_download(source, POOLING))
         settings = json.loads(file.read_text(encoding="utf-8"))
     except (FileNotFoundError, EntryNotFoundError):
         settings = {}
-    return next((pooler for setting, pooler in POOLERS.items() if settings.get(setting)), "mean_pooler")
+    return next(
+        (pooler for setting, pooler in POOLERS.items() if settings.get(setting)), "mean_pooler"
+    )
 
 
 def _load_error(error: Exception, kind: str, name: str, get: str) -> UserError:
     """What a user can do about a tower that could not be loaded."""
     if is_hub_unreachable(error):
         return UserError(
-            f"the {kind} tower {name} is not on this machine, and the hub is out of reach; get a tower with: {get}, "
+            f"the {kind} tower {name} is not on this machine, and the hub is out of "
+            f"reach; get a tower with: {get}, "
             f"and set encoder.{kind}_tower to its name"
         )
     reason = textwrap.shorten(str(error) or type(error).__name__, 200)
     return UserError(
-        f"the {kind} tower {name} cannot be loaded ({reason}); set encoder.{kind}_tower to another tower, or get one "
+        f"the {kind} tower {name} cannot be loaded ({reason}); set encoder.{kind}_tower "
+        "to another tower, or get one "
         f"with: {get}"
     )
 
 
 def transformers_folder(name: str) -> Path | None:
-    """The folder that holds the TEXT_FILES, in the folder of this name or inside an installed package, or None."""
+    """The folder that holds the TEXT_FILES, in the folder of this name or inside an installed
+    package, or None.
+    """
     root = Path(name) if name and Path(name).is_dir() else package_folder(name.replace("-", "_"))
     configs = sorted(root.rglob(TEXT_FILES[0])) if root else []
-    return next((file.parent for file in configs if all((file.parent / part).is_file() for part in TEXT_FILES)), None)
+    return next(
+        (
+            file.parent
+            for file in configs
+            if all((file.parent / part).is_file() for part in TEXT_FILES)
+        ),
+        None,
+    )
 
 
 def package_folder(name: str) -> Path | None:

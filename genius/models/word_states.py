@@ -1,7 +1,8 @@
-"""What a text tower makes of each word: the mean of its last states over the word's tokens, before any head.
+"""What a text tower makes of each word: the mean of its last states over the word's tokens, before
+any head.
 
-Towers cut words into tokens in their own ways. Here words are told apart by spaces, and the tokens of a word are as
-many as the tokenizer makes of it alone.
+Towers cut words into tokens in their own ways. Here words are told apart by spaces, and the tokens
+of a word are as many as the tokenizer makes of it alone.
 
 Shapes: b texts, n words of the longest text, t tokens, u width of the tower.
 """
@@ -25,8 +26,8 @@ READ_TOGETHER = 64  # texts
 def word_states(encoder: Encoder, texts: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor]:
     """The states (b, n, u) of the words of b texts, and which places (b, n) hold a word.
 
-    A word behind the last token that the tower reads has a state of zeros. Raises UserError if the encoder has a text
-    tower without a transformer of its own.
+    A word behind the last token that the tower reads has a state of zeros. Raises UserError if the
+    encoder has a text tower without a transformer of its own.
     """
     parts = [texts[start : start + READ_TOGETHER] for start in range(0, len(texts), READ_TOGETHER)]
     states = [state for part in parts for state in _states(encoder, part)]
@@ -43,9 +44,13 @@ def _states(encoder: Encoder, texts: Sequence[Sequence[str]]) -> list[Tensor]:
     alone = iter(_length(row, padding) - special for row in encoder.tokenizer(words))
     counts = [[next(alone) for _ in text] for text in texts]
     tokens = encoder.tokenizer([shorten_text(" ".join(text)) for text in texts])
-    if isinstance(getattr(encoder.clip, "text", None), HFTextEncoder):  # others take their whole context alone
+    # others take their whole context alone
+    if isinstance(getattr(encoder.clip, "text", None), HFTextEncoder):
         tokens = tokens[:, : max(_length(row, padding) for row in tokens)]
-    return [_means(row, before, own) for row, own in zip(_token_states(encoder, tokens), counts, strict=True)]
+    return [
+        _means(row, before, own)
+        for row, own in zip(_token_states(encoder, tokens), counts, strict=True)
+    ]
 
 
 def _length(tokens: Tensor, padding: int) -> int:
@@ -73,7 +78,10 @@ def _token_states(encoder: Encoder, tokens: Tensor) -> Tensor:
 
     tower = getattr(encoder.clip, "text", encoder.clip)
     if not isinstance(getattr(tower, "transformer", None), nn.Module):
-        raise UserError(f"{type(tower).__name__} gives no states of words, which a reader needs; take another encoder")
+        raise UserError(
+            f"{type(tower).__name__} gives no states of words, which a reader needs; take "
+            "another encoder"
+        )
     hook = tower.transformer.register_forward_hook(catch)
     try:
         encoder.clip.encode_text(tokens.to(encoder.device))

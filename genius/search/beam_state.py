@@ -1,7 +1,7 @@
 """The state of a beam search, and its result.
 
-Shapes: b queries, w beams, v beams of the next level, c valid continuations of all beams together, k codes of the
-first level.
+Shapes: b queries, w beams, v beams of the next level, c valid continuations of all beams together,
+k codes of the first level.
 """
 
 from dataclasses import dataclass
@@ -20,16 +20,17 @@ TRACE_FACTOR = 4  # prefixes in a trace for each beam
 class Beams:
     """The result for b queries, best prefixes first; equal scores in the order of IDs.
 
-    Prefixes are whole IDs or, where the search stopped early, have few items below: numbers low … high − 1 of the ID
-    table.
-    Queries with fewer prefixes than others are padded: low = high = 0 and score −inf.
+    Prefixes are whole IDs or, where the search stopped early, have few items below: numbers low …
+    high − 1 of the ID table. Queries with fewer prefixes than others are padded: low = high = 0 and
+    score −inf.
     """
 
     low: Tensor  # (b, w) for a whole ID also its number
     high: Tensor  # (b, w)
     scores: Tensor  # (b, w) float32, of the decoded codes
-    log_probs: Tensor  # (b, w) summed over the decoded codes, each normalized over its level; of the decoder or, where
+    # (b, w) summed over the decoded codes, each normalized over its level; of the decoder or, where
     # it has no weight, of the geometry
+    log_probs: Tensor
     depth: Tensor  # (b, w) number of decoded codes
     first_log_probs: Tensor  # (b, k) log-probabilities of the k first codes, normalized over them
     scored: Tensor  # (b,) beams scored over all levels: the cost of the search
@@ -62,7 +63,9 @@ class Prefixes(NamedTuple):
         """One prefix without codes for each query."""
         node = torch.full((queries, 1), root, device=device)
         zero = torch.zeros_like(node)
-        return cls(torch.arange(queries, device=device), node, zero.float(), zero.float(), zero, zero)
+        return cls(
+            torch.arange(queries, device=device), node, zero.float(), zero.float(), zero, zero
+        )
 
     def extend(self, continuations: Continuations, best: Tensor) -> "Prefixes":
         """The prefixes of the next level; best (b, v) positions in `continuations`."""
@@ -78,18 +81,25 @@ class Prefixes(NamedTuple):
 class Recorder:
     """Collects finished queries and the trace."""
 
-    def __init__(self, queries: int, beams: int, trie: Trie, device: torch.device, trace: bool = False):
+    def __init__(
+        self, queries: int, beams: int, trie: Trie, device: torch.device, trace: bool = False
+    ):
         """beams: kept at each level."""
         self._trie, self._beams, self._width, self._level = trie, beams, 0, 0
-        self._ranges = torch.zeros(3, queries, beams, dtype=torch.long, device=device)  # low, high, depth
-        self._scores = torch.full((2, queries, beams), -torch.inf, device=device)  # scores, log_probs
+        # low, high, depth
+        self._ranges = torch.zeros(3, queries, beams, dtype=torch.long, device=device)
+        # scores, log_probs
+        self._scores = torch.full((2, queries, beams), -torch.inf, device=device)
         self._scored = torch.zeros(queries, dtype=torch.long, device=device)
-        self._traces: list[list[LevelTrace]] | None = [[] for _ in range(queries)] if trace else None
+        self._traces: list[list[LevelTrace]] | None = (
+            [[] for _ in range(queries)] if trace else None
+        )
 
     def record_level(self, prefixes: Prefixes, continuations: Continuations, best: Tensor) -> None:
         """One level, from the tensors that the search itself decides by.
 
-        continuations: all of `prefixes`. best (b, ≥ v): positions in them, of which the beam size is kept.
+        continuations: all of `prefixes`. best (b, ≥ v): positions in them, of which the beam size
+        is kept.
         """
         self._level += 1
         self._scored[prefixes.query] += prefixes.node.shape[1]
@@ -117,7 +127,9 @@ class Recorder:
         largest = torch.full_like(prefixes.score, -torch.inf).flatten()
         largest = largest.scatter_reduce_(0, owner, continuations.log_prob, "amax")
         relative = (continuations.log_prob - largest[owner].clamp(min=torch.finfo().min)).exp()
-        return (torch.zeros_like(largest).index_add_(0, owner, relative).log() + largest).view_as(prefixes.score)
+        return (torch.zeros_like(largest).index_add_(0, owner, relative).log() + largest).view_as(
+            prefixes.score
+        )
 
     def record_finished(self, prefixes: Prefixes) -> None:
         """Queries that are finished."""
@@ -129,7 +141,11 @@ class Recorder:
         self._width = max(self._width, width)
 
     def beams(self, first_log_probs: Tensor) -> Beams:
-        """The result, when all queries are finished; first_log_probs (b, k): of the k first codes."""
+        """The result, when all queries are finished; first_log_probs (b, k): of the k first
+        codes.
+        """
         low, high, depth = self._ranges[..., : self._width]
         scores, log_probs = self._scores[..., : self._width]
-        return Beams(low, high, scores, log_probs, depth, first_log_probs, self._scored, self._traces)
+        return Beams(
+            low, high, scores, log_probs, depth, first_log_probs, self._scored, self._traces
+        )

@@ -4,7 +4,8 @@
     scan        the items whose quantized vectors are nearest (scan.py)
     both        the items of both, those that were generated first
 
-Shapes: b queries, w beams, t candidates of all queries together, n items, d dim, c first codes, k codes of level 1.
+Shapes: b queries, w beams, t candidates of all queries together, n items, d dim, c first codes, k
+codes of level 1.
 """
 
 import math
@@ -26,13 +27,15 @@ from genius.trie.pool import Pool
 MAX_CANDIDATES = 10_000  # that a query generates; bounds memory where very many items share an ID
 SCANNED = 200  # items of a scan, or as many as there are to be results
 RULED_OUT = 0.05  # times the most probable kind: a less probable one is ruled out by a reader
-IMPOSSIBLE = -1e4  # log-probability of a first code that is ruled out: after all others, whatever geometry says
+# log-probability of a first code that is ruled out: after all others, whatever geometry says
+IMPOSSIBLE = -1e4
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """The items that are ranked, ordered by query, then those that were generated, by beam, ID and row, then those that
-    only the scan found, nearest first."""
+    """The items that are ranked, ordered by query, then those that were generated, by beam, ID and
+    row, then those that only the scan found, nearest first.
+    """
 
     query: np.ndarray  # (t,)
     row: np.ndarray  # (t,) in the index
@@ -41,7 +44,9 @@ class Candidates:
     counts: np.ndarray  # (b,) candidates of each query
 
     @classmethod
-    def at(cls, query: np.ndarray, position: np.ndarray, queries: int, table: IDTable) -> "Candidates":
+    def at(
+        cls, query: np.ndarray, position: np.ndarray, queries: int, table: IDTable
+    ) -> "Candidates":
         """The items at these positions (t,) of the table; query (t,) ascending."""
         counts = np.bincount(query, minlength=queries)
         rows, ids = table.rows[position].astype(np.int64), table.ids_of(position)
@@ -77,11 +82,13 @@ class CandidateSearch:
         trace: bool = False,
         stopwatch: Stopwatch | None = None,
     ) -> tuple[Beams | None, Candidates]:
-        """The beams of z (b, d), unless it is only scanned, and the candidates among the items of the pool.
+        """The beams of z (b, d), unless it is only scanned, and the candidates among the items of
+        the pool.
 
-        mode: both, generate or scan. k: the least number of items that a scan returns. prefix: codes that every ID
-        begins with. kinds: (b, k) log-probabilities that a reader gives to the first codes; items of those that it
-        rules out are no candidates. settle, trace: of `beam_search`. stopwatch: gets the stages "beam" and "scan".
+        mode: both, generate or scan. k: the least number of items that a scan returns. prefix:
+        codes that every ID begins with. kinds: (b, k) log-probabilities that a reader gives to the
+        first codes; items of those that it rules out are no candidates. settle, trace: of
+        `beam_search`. stopwatch: gets the stages "beam" and "scan".
         """
         watch, found = stopwatch or Stopwatch(z.device, len(z)), None
         allowed = None
@@ -120,7 +127,9 @@ class CandidateSearch:
 
     @torch.inference_mode()
     def first_codes(self, z: Tensor, kinds: Tensor | None = None) -> Tensor:
-        """(b, c) log-probabilities of the first codes, normalized: one step of the decoder. kinds: of `search`."""
+        """(b, c) log-probabilities of the first codes, normalized: one step of the decoder. kinds:
+        of `search`.
+        """
         first = self.decoder.step(self.decoder.start(z, 1), whole_vocabulary=False)
         return first if kinds is None else (first + kinds).log_softmax(-1)
 
@@ -137,7 +146,9 @@ def possible_kinds(kinds: Tensor, first_codes: Tensor) -> Tensor:
 
 
 def expand_beams(beams: Beams, at_most: int = MAX_CANDIDATES) -> tuple[np.ndarray, np.ndarray]:
-    """All items below the beams, best beam first; at most `at_most` for each query: (query, position in the table)."""
+    """All items below the beams, best beam first; at most `at_most` for each query: (query,
+    position in the table).
+    """
     low, high = beams.low.cpu().numpy(), beams.high.cpu().numpy()  # (b, w)
     items = high - low
     room = np.maximum(at_most - (np.cumsum(items, axis=1) - items), 0)

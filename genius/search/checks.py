@@ -31,15 +31,21 @@ def checked_options(options: SearchOptions) -> SearchOptions:
     if options.mode not in MODES:
         raise UserError(f"The mode must be one of {', '.join(MODES)}, not {quoted(options.mode)}.")
     if options.order is not None and options.order not in ORDERS:
-        raise UserError(f"The order must be one of {', '.join(ORDERS)}, not {quoted(options.order)}.")
+        raise UserError(
+            f"The order must be one of {', '.join(ORDERS)}, not {quoted(options.order)}."
+        )
     if options.modality is not None and not isinstance(options.modality, Modality):
         raise UserError(
             f"The modality must be one of {', '.join(kind.name.lower() for kind in Modality)}, "
             f"not {quoted(options.modality)}."
         )
-    if not isinstance(options.prefix, tuple) or not all(type(code) is int for code in options.prefix):
+    if not isinstance(options.prefix, tuple) or not all(
+        type(code) is int for code in options.prefix
+    ):
         raise UserError(f"The prefix must be a tuple of codes, not {quoted(options.prefix)}.")
-    return replace(options, beams=whole_number("beam size", options.beams, MAX_BEAMS), k=checked_k(options.k))
+    return replace(
+        options, beams=whole_number("beam size", options.beams, MAX_BEAMS), k=checked_k(options.k)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,22 +56,28 @@ class ResolvedOptions(SearchOptions):
     decoder_weight: float = 1.0
 
 
-def resolve_options(options: SearchOptions, has_fused: bool, decoder_weight: float) -> ResolvedOptions:
-    """Choose what the options leave to the run. Where scores order the results of both ways, there is one: generation.
+def resolve_options(
+    options: SearchOptions, has_fused: bool, decoder_weight: float
+) -> ResolvedOptions:
+    """Choose what the options leave to the run. Where scores order the results of both ways, there
+    is one: generation.
 
-    has_fused: the index keeps fused features. decoder_weight: of the run. Raises UserError if the options ask for
-    fused features that the index lacks.
+    has_fused: the index keeps fused features. decoder_weight: of the run. Raises UserError if the
+    options ask for fused features that the index lacks.
     """
     if options.order == "fused" and not has_fused:
         raise UserError(
-            "The index of this run keeps no fused features; choose cosine, or build it again with index.fused=true: "
+            "The index of this run keeps no fused features; choose cosine, or build it "
+            "again with index.fused=true: "
             "python -m training.index."
         )
     given = {field.name: getattr(options, field.name) for field in fields(SearchOptions)}
     chosen = {
         "mode": "generate" if options.mode == "both" and options.order == "score" else options.mode,
         "order": options.order or ("fused" if has_fused else "cosine"),
-        "decoder_weight": decoder_weight if options.decoder_weight is None else options.decoder_weight,
+        "decoder_weight": decoder_weight
+        if options.decoder_weight is None
+        else options.decoder_weight,
     }
     return ResolvedOptions(**given | chosen)
 
@@ -78,9 +90,14 @@ def checked_k(k: int) -> int:
 def check_prefix(prefix: tuple[int, ...], table: IDTable) -> None:
     """Raise UserError unless an item's ID begins with these codes."""
     sizes = table.code_sizes
-    codes_exist = len(prefix) <= len(sizes) and all(0 <= code < size for code, size in zip(prefix, sizes, strict=False))
+    codes_exist = len(prefix) <= len(sizes) and all(
+        0 <= code < size for code, size in zip(prefix, sizes, strict=False)
+    )
     if not codes_exist or not len(CodeTable(table).match(prefix)):
-        raise UserError(f"No item that may be found has an ID that begins with {quoted(' · '.join(map(str, prefix)))}.")
+        raise UserError(
+            "No item that may be found has an ID that begins with "
+            f"{quoted(' · '.join(map(str, prefix)))}."
+        )
 
 
 def checked_queries(queries: Iterable[Query]) -> list[Query]:
@@ -95,9 +112,12 @@ def checked_queries(queries: Iterable[Query]) -> list[Query]:
 
 
 def with_picture(query: Query) -> Query:
-    """The query with its picture opened by the one function that does so. Raises UserError if that refuses it."""
+    """The query with its picture opened by the one function that does so. Raises UserError if that
+    refuses it.
+    """
     image = query.image
-    is_ready = type(image) is Image and image.mode == "RGB"  # one that Pillow has not decoded yet is of another type
+    # one that Pillow has not decoded yet is of another type
+    is_ready = type(image) is Image and image.mode == "RGB"
     if is_ready or not isinstance(image, str | Path | bytes | Image):
         return query
     return replace(query, image=open_image(image, limits=PAGE))
@@ -113,23 +133,35 @@ def check_query(query: Query) -> None:
         try:
             text.encode()
         except UnicodeEncodeError:  # a lone surrogate
-            raise UserError(f"The {name} contains an invalid Unicode character; type it again.") from None
+            raise UserError(
+                f"The {name} contains an invalid Unicode character; type it again."
+            ) from None
     if query.reading not in ("", UNREAD, *READINGS):
-        raise UserError(f"The reading must be one of {', '.join(READINGS)}, or none, not {quoted(query.reading)}.")
+        raise UserError(
+            f"The reading must be one of {', '.join(READINGS)}, or none, not "
+            f"{quoted(query.reading)}."
+        )
     if query.image is not None and not isinstance(query.image, Image):
-        raise UserError(f"The picture must be a path, bytes or an opened picture, not {quoted(query.image)}.")
+        raise UserError(
+            f"The picture must be a path, bytes or an opened picture, not {quoted(query.image)}."
+        )
     if query.image is None and not normalize_text(query.text):  # as the encoder reads it
         raise UserError("Type a description, add a picture, or both.")
 
 
 def whole_number(name: str, value: object, maximum: int, minimum: int = 1) -> int:
-    """The number, of which a slider may send 10.0 for 10. Raises UserError with its name and range."""
+    """The number, of which a slider may send 10.0 for 10. Raises UserError with its name and
+    range.
+    """
     if not _is_number(value) or not minimum <= value <= maximum or value != int(value):
-        raise UserError(f"The {name} must be a whole number from {minimum} to {maximum:,}, not {quoted(value)}.")
+        raise UserError(
+            f"The {name} must be a whole number from {minimum} to {maximum:,}, not {quoted(value)}."
+        )
     return int(value)
 
 
 def _is_number(value: object) -> TypeGuard[float]:
     if not isinstance(value, Real) or isinstance(value, bool):
         return False
-    return isinstance(value, int) or math.isfinite(value)  # math.isfinite fails for an int that no float can hold
+    # math.isfinite fails for an int that no float can hold
+    return isinstance(value, int) or math.isfinite(value)

@@ -35,18 +35,23 @@ def folder_for_copy(run: Path) -> Iterator[Path]:
     run = run.resolve()
     with ExitStack() as stack:
         try:
-            folder = stack.enter_context(written_aside(run.with_name(f"{run.name}.working"), folder=True))
+            folder = stack.enter_context(
+                written_aside(run.with_name(f"{run.name}.working"), folder=True)
+            )
         except OSError:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="genius-")))
         yield folder
 
 
 class Editor:
-    """Adds and removes items; threads may share it: one change at a time, any other is refused with a UserError."""
+    """Adds and removes items; threads may share it: one change at a time, any other is refused with
+    a UserError.
+    """
 
     def __init__(self, run: Path, engine: Engine, copy: Path | None = None):
-        """engine: of this run; its models encode new items. copy: where a working copy is made at the first change, to
-        which all changes go; None: they go to the run itself."""
+        """engine: of this run; its models encode new items. copy: where a working copy is made at
+        the first change, to which all changes go; None: they go to the run itself.
+        """
         self.run, self.engine, self.copy = run, engine, copy
         models = engine.encoder, engine.fusion, engine.quantizer
         encoder, fusion, quantizer = (cast(Any, _OnEngineThread(model, engine)) for model in models)
@@ -58,11 +63,11 @@ class Editor:
         return self.copy is not None and self.copy.exists()
 
     def add(self, uploads: Sequence[tuple[str, Path | None]]) -> Iterator[Added]:
-        """Add (text, image file) pairs, either of which may be missing, as items of a new dataset, some at a time; a
-        search finds those of which it was yielded what happened to them.
+        """Add (text, image file) pairs, either of which may be missing, as items of a new dataset,
+        some at a time; a search finds those of which it was yielded what happened to them.
 
-        Searches go on: items are encoded a few at a time, in turn with them. Raises UserError if the run cannot be
-        changed.
+        Searches go on: items are encoded a few at a time, in turn with them. Raises UserError if
+        the run cannot be changed.
         """
         datasets: list[int] = []  # unused numbers, of which the first is that of all these items
         first = 1  # number of the next item
@@ -86,15 +91,22 @@ class Editor:
         return removed
 
     def compact(self) -> bool:
-        """Merge all segments; False if there is nothing to do. Raises UserError if the run cannot be changed."""
+        """Merge all segments; False if there is nothing to do. Raises UserError if the run cannot
+        be changed.
+        """
         done = update.compact(self._changed_run())
         self.engine.versions.reload()
         return done
 
     def keep(self, name: str) -> Path:
-        """Make a run of the working copy, below the current directory. Raises UserError for a name that cannot be."""
+        """Make a run of the working copy, below the current directory. Raises UserError for a name
+        that cannot be.
+        """
         if not NAME.fullmatch(name):
-            raise UserError("A run's name has letters, digits, - and _, such as my-pictures, and at most 64 of them.")
+            raise UserError(
+                "A run's name has letters, digits, - and _, such as my-pictures, and at "
+                "most 64 of them."
+            )
         folder = KEPT / name
         if folder.exists():
             raise UserError(f"There is {folder} already; choose another name.")

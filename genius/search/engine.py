@@ -70,9 +70,10 @@ class BatchOptions:
 class Engine:
     """A run, ready to search; any number of threads may share it.
 
-    The models of all engines run on one thread, which decodes together the queries of a run that wait at the same time
-    (batching.py). So the memory of all searches is that of one batch: with 50 beams and T5-small about 20 MB per query
-    (8.7 MB of keys and values, 1.6 MB of logits and activations, up to 10 MB of continuations), 32 queries at once.
+    The models of all engines run on one thread, which decodes together the queries of a run that
+    wait at the same time (batching.py). So the memory of all searches is that of one batch: with 50
+    beams and T5-small about 20 MB per query (8.7 MB of keys and values, 1.6 MB of logits and
+    activations, up to 10 MB of continuations), 32 queries at once.
     """
 
     retriever_type: type[Retriever] = Retriever  # another one where parts of a search run elsewhere
@@ -88,11 +89,12 @@ class Engine:
         run: Run | None = None,
         reader: Reader | None = None,
     ):
-        """run: as it was read when the parts were loaded; without it no newer index is found. Where its manifest
-        says "normalize_embeddings", as for published weights, re-ranking normalizes the stored embeddings again, as the
-        published code does.
+        """run: as it was read when the parts were loaded; without it no newer index is found. Where
+        its manifest says "normalize_embeddings", as for published weights, re-ranking normalizes
+        the stored embeddings again, as the published code does.
 
-        reader: reads what queries ask for; without one an instruction and a text are one sentence for the encoder.
+        reader: reads what queries ask for; without one an instruction and a text are one sentence
+        for the encoder.
         """
         self.device, self.run = torch.device(device), run
         normalize = run is not None and run.manifest.get("normalize_embeddings", False)
@@ -100,7 +102,9 @@ class Engine:
         if reader is not None and isinstance(encoder, Encoder):
             requests = RequestReader(reader, encoder.to(self.device), index.instructions)
         self.has_reader = requests is not None
-        self.retriever = self.retriever_type(encoder, fusion, quantizer, decoder, self.device, normalize, requests)
+        self.retriever = self.retriever_type(
+            encoder, fusion, quantizer, decoder, self.device, normalize, requests
+        )
         self.encoder, self.fusion = self.retriever.encoder, self.retriever.fusion
         self.quantizer, self.decoder = self.retriever.quantizer, self.retriever.decoder
         self.match_words = MatchWords(run)
@@ -109,11 +113,13 @@ class Engine:
 
     @classmethod
     def load(cls, run: Path | str, device: str | None = None) -> Self:
-        """Open a run: a folder, or hf://USER/NAME on the Hugging Face hub. device None: a GPU if there is one.
+        """Open a run: a folder, or hf://USER/NAME on the Hugging Face hub. device None: a GPU if
+        there is one.
 
         Raises UserError if a part is missing, damaged or belongs to other parts.
         """
-        with ThreadPoolExecutor(1, "load") as loader:  # OpenMP's threads end with it; batching.py says why they should
+        # OpenMP's threads end with it; batching.py says why they should
+        with ThreadPoolExecutor(1, "load") as loader:
             return loader.submit(cls._load, run, device).result()
 
     @classmethod
@@ -128,14 +134,23 @@ class Engine:
         decoder = IDDecoder.load(folder("decoder"))
         index = load_index(opened)
         reader = Reader.load(folder("reader")) if opened.has("reader") else None
-        parts: dict[str, Any] = {"fusion": fusion, "quantizer": quantizer, "decoder": decoder, "index": index}
+        parts: dict[str, Any] = {
+            "fusion": fusion,
+            "quantizer": quantizer,
+            "decoder": decoder,
+            "index": index,
+        }
         dims = {"encoder": encoder.dim} | {name: part.config.dim for name, part in parts.items()}
         _require_equal(run, "embedding size", dims)
         with_codes = ("quantizer", "decoder", "index")
-        _require_equal(run, "code sizes", {name: parts[name].config.code_sizes for name in with_codes})
+        _require_equal(
+            run, "code sizes", {name: parts[name].config.code_sizes for name in with_codes}
+        )
         first = read_level(index.packed, fields(index.code_sizes)[0])
         if quantizer.config.modality_code == "forced" and (first != index.modalities).any():
-            raise UserError(f"an item of {run} has the ID of another modality; build the index again")
+            raise UserError(
+                f"an item of {run} has the ID of another modality; build the index again"
+            )
         engine = cls(encoder, fusion, quantizer, decoder, index, chosen, opened, reader)
         engine._check(run)
         return engine
@@ -150,11 +165,17 @@ class Engine:
                 (result,) = self._search_encoded([self.vectors_of(0)], batch)
             scores = [number for hit in result.hits for number in (*hit.log_probs, hit.cosine)]
             scores += [found.score for found in result.generated]
-            sound = bool(result.hits) and bool(np.isfinite(np.concatenate([result.z, result.embedding, scores])).all())
+            sound = bool(result.hits) and bool(
+                np.isfinite(np.concatenate([result.z, result.embedding, scores])).all()
+            )
         except (RuntimeError, ValueError, IndexError, ArithmeticError) as error:
-            raise UserError(f"the parts of {run} do not work together ({one_line(error)}); train it again") from error
+            raise UserError(
+                f"the parts of {run} do not work together ({one_line(error)}); train it again"
+            ) from error
         if not sound:
-            raise UserError(f"the parts of {run} compute numbers that are not finite; train it again")
+            raise UserError(
+                f"the parts of {run} compute numbers that are not finite; train it again"
+            )
 
     @property
     def index(self) -> Index:
@@ -168,7 +189,9 @@ class Engine:
 
     @property
     def has_encoder(self) -> bool:
-        """Whether words and pictures can be searched with; otherwise only items can, by `vectors_of` them."""
+        """Whether words and pictures can be searched with; otherwise only items can, by
+        `vectors_of` them.
+        """
         return not isinstance(self.encoder, NoEncoder)
 
     @property
@@ -178,18 +201,26 @@ class Engine:
 
     @torch.inference_mode()
     def vectors_of(self, row: int) -> EncodedQueries:
-        """An item of a run without an encoder as a query: its embedding, which is its fused feature, too."""
+        """An item of a run without an encoder as a query: its embedding, which is its fused
+        feature, too.
+        """
         vector = np.asarray(self.index.embeddings[row : row + 1], dtype=np.float32)
         return EncodedQueries.from_vectors(vector, vector)
 
     @property
     def first_code_is_modality(self) -> bool:
-        """Whether the first code of every ID is its modality, as published; otherwise the quantizer learned it."""
+        """Whether the first code of every ID is its modality, as published; otherwise the quantizer
+        learned it.
+        """
         return self.quantizer.config.modality_code == "forced"
 
     def resolved(self, options: SearchOptions) -> ResolvedOptions:
-        """The options as this run means them. Raises UserError if they ask for what it does not have."""
-        resolved = resolve_options(options, self.index.fused is not None, self.decoder.config.decoder_weight)
+        """The options as this run means them. Raises UserError if they ask for what it does not
+        have.
+        """
+        resolved = resolve_options(
+            options, self.index.fused is not None, self.decoder.config.decoder_weight
+        )
         if self.has_codewords:
             return resolved
         if resolved.mode == "scan":
@@ -197,11 +228,14 @@ class Engine:
         return replace(resolved, mode="generate", decoder_weight=1.0)
 
     def follow(self, every: float = POLL_SECONDS) -> None:
-        """Look for a newer index in the background at this interval, in seconds, while the engine lives.
+        """Look for a newer index in the background at this interval, in seconds, while the engine
+        lives.
 
         An error is logged once, and tried again.
         """
-        threading.Thread(target=_follow, args=(weakref.ref(self), every), name="reload", daemon=True).start()
+        threading.Thread(
+            target=_follow, args=(weakref.ref(self), every), name="reload", daemon=True
+        ).start()
 
     def items(self, *codes: int) -> list[Item]:
         """The items whose IDs begin with these codes. Raises UserError if there is none."""
@@ -213,24 +247,35 @@ class Engine:
         if not queries:
             raise UserError("There is no query to encode; give at least one.")
         opened = [with_picture(query) for query in queries]
-        return self.batcher.call(partial(self.retriever.encode, opened, self.versions.current.kinds))
+        return self.batcher.call(
+            partial(self.retriever.encode, opened, self.versions.current.kinds)
+        )
 
     def cache_image(self, image: Image) -> None:
-        """Encode an image that will probably be searched with, so that the search need not wait for the image tower."""
+        """Encode an image that will probably be searched with, so that the search need not wait for
+        the image tower.
+        """
         self.encode([Query(image=image, reading=UNREAD)])
 
     def forget_images(self) -> None:
-        """Encode the next pictures anew, also those of earlier searches, so that times measured then are true."""
+        """Encode the next pictures anew, also those of earlier searches, so that times measured
+        then are true.
+        """
         self.batcher.call(self.retriever.cache.clear)
 
     @overload
-    def search(self, queries: str | Query, options: SearchOptions | None = None) -> SearchResult: ...
+    def search(
+        self, queries: str | Query, options: SearchOptions | None = None
+    ) -> SearchResult: ...
     @overload
-    def search(self, queries: Sequence[Query], options: SearchOptions | None = None) -> list[SearchResult]: ...
+    def search(
+        self, queries: Sequence[Query], options: SearchOptions | None = None
+    ) -> list[SearchResult]: ...
     def search(
         self, queries: str | Query | Sequence[Query], options: SearchOptions | None = None
     ) -> SearchResult | list[SearchResult]:
-        """Answer one query, or each of several in batches with those of other threads. A text alone is a query, too.
+        """Answer one query, or each of several in batches with those of other threads. A text alone
+        is a query, too.
 
         Raises UserError for an invalid query or option.
         """
@@ -247,49 +292,76 @@ class Engine:
             for query, result in zip(queries, results, strict=True)
         ]
 
-    def search_encoded(self, encoded: EncodedQueries, options: SearchOptions | None = None) -> list[SearchResult]:
-        """As `search`, for queries whose vectors are known. Raises UserError for an invalid option."""
+    def search_encoded(
+        self, encoded: EncodedQueries, options: SearchOptions | None = None
+    ) -> list[SearchResult]:
+        """As `search`, for queries whose vectors are known. Raises UserError for an invalid
+        option.
+        """
         batch = self._batch_options(options)
         queries = [encoded.select(row) for row in torch.arange(len(encoded.z)).split(1)]
-        return self.batcher.run(self._search_encoded, queries, batch, batch_size(batch.options.beams))
+        return self.batcher.run(
+            self._search_encoded, queries, batch, batch_size(batch.options.beams)
+        )
 
-    def retrieve(self, encoded: EncodedQueries, options: SearchOptions, pool: Pool | None = None) -> Retrieval:
-        """The part of a search after encoding, for b queries as one batch, as arrays; `search` uses it too.
+    def retrieve(
+        self, encoded: EncodedQueries, options: SearchOptions, pool: Pool | None = None
+    ) -> Retrieval:
+        """The part of a search after encoding, for b queries as one batch, as arrays; `search` uses
+        it too.
 
-        pool: the candidates, with their trie on this device; None: those of the index that the options allow.
+        pool: the candidates, with their trie on this device; None: those of the index that the
+        options allow.
         """
         resolved, version = self.resolved(options), self.versions.current
-        pool = pool or version.pool_of(options)  # here, so that only its callers wait while it is collected
+        # here, so that only its callers wait while it is collected
+        pool = pool or version.pool_of(options)
         return self.batcher.call(partial(self.retriever.retrieve, encoded, resolved, version, pool))
 
     def reorder(self, retrieval: Retrieval, options: SearchOptions) -> Retrieval:
-        """What `retrieve` returned, in the order that other options ask for, without another search.
+        """What `retrieve` returned, in the order that other options ask for, without another
+        search.
 
         options: those of the search, but for `order` and `k`.
         """
         return self.batcher.call(partial(self.retriever.reorder, retrieval, self.resolved(options)))
 
     def code_log_probs(self, z: np.ndarray, codes: Sequence[int]) -> list[np.ndarray]:
-        """Log-probabilities of all codes of each level (k,) after those before, of one ID (M,) for one query z (d,)."""
+        """Log-probabilities of all codes of each level (k,) after those before, of one ID (M,) for
+        one query z (d,).
+        """
         given = torch.as_tensor(z, dtype=torch.float32, device=self.device)[None], np.array([codes])
-        return [level[0].cpu().numpy() for level in self.batcher.call(partial(self.retriever.code_log_probs, *given))]
+        return [
+            level[0].cpu().numpy()
+            for level in self.batcher.call(partial(self.retriever.code_log_probs, *given))
+        ]
 
     def dense(self, queries: Sequence[Query], k: int) -> tuple[np.ndarray, np.ndarray]:
-        """The k nearest items by embedding, exactly: (cosines, rows), (b, k) each; see `flat_search`."""
+        """The k nearest items by embedding, exactly: (cosines, rows), (b, k) each; see
+        `flat_search`.
+        """
         k, queries = checked_k(k), checked_queries(queries)
         return flat_search(self.index.embeddings, self.encode(queries).embeddings.cpu().numpy(), k)
 
     def _batch_options(self, options: SearchOptions | None) -> BatchOptions:
-        """Check the options and build the pool that they need. Raises UserError for an invalid option."""
-        batch = BatchOptions(self.resolved(checked_options(options or SearchOptions())), self.versions.current)
+        """Check the options and build the pool that they need. Raises UserError for an invalid
+        option.
+        """
+        batch = BatchOptions(
+            self.resolved(checked_options(options or SearchOptions())), self.versions.current
+        )
         check_prefix(batch.options.prefix, batch.version.pool_of(batch.options).table)
         return batch
 
     def _search(self, queries: Sequence[Query], batch: BatchOptions) -> list[SearchResult]:
         kinds = batch.version.kinds if batch.options.modality is None else (batch.options.modality,)
-        return self.retriever.results(self.retriever.encode(queries, kinds), batch.options, batch.version)
+        return self.retriever.results(
+            self.retriever.encode(queries, kinds), batch.options, batch.version
+        )
 
-    def _search_encoded(self, queries: Sequence[EncodedQueries], batch: BatchOptions) -> list[SearchResult]:
+    def _search_encoded(
+        self, queries: Sequence[EncodedQueries], batch: BatchOptions
+    ) -> list[SearchResult]:
         encoded = EncodedQueries.join(queries, self.device)
         return self.retriever.results(encoded, batch.options, batch.version)
 

@@ -1,11 +1,12 @@
 """A word for how well the first results answer a query: a good, fair or weak match.
 
-The probability that one of the first FIRST results is right is a logistic function of numbers that every search knows
-(`signals`). `python -m genius.evaluation.match RUN` fits it to validation queries, by reading (of a run without a
-reader by the modalities of query and first result), and records it in the run's manifest. A run without a record has no
-words, and neither has a search in another order than the run's own. Where validation has no good matches, or too few
-queries of a reading to tell, only a weak match is named, and else nothing is said. Not every right result is judged in
-a collection, so a word understates.
+The probability that one of the first FIRST results is right is a logistic function of numbers that
+every search knows (`signals`). `python -m genius.evaluation.match RUN` fits it to validation
+queries, by reading (of a run without a reader by the modalities of query and first result), and
+records it in the run's manifest. A run without a record has no words, and neither has a search in
+another order than the run's own. Where validation has no good matches, or too few queries of a
+reading to tell, only a weak match is named, and else nothing is said. Not every right result is
+judged in a collection, so a word understates.
 
 Shapes: q queries.
 """
@@ -37,9 +38,10 @@ def kind_of(query: Query, result: SearchResult) -> str:
 def signals(hits: Sequence[Hit], image_length: float) -> tuple[float, ...]:
     """What tells right results from wrong ones.
 
-    The cosine of the first result, and the mean of the first FIRST; the same of the inner products of fused
-    features, or 0 where the index has none; the logarithm of the length of the query's image feature, which tells
-    noise from photographs, or 0 for a query without an image; and the log-probability of the first result's ID.
+    The cosine of the first result, and the mean of the first FIRST; the same of the inner products
+    of fused features, or 0 where the index has none; the logarithm of the length of the query's
+    image feature, which tells noise from photographs, or 0 for a query without an image; and the
+    log-probability of the first result's ID.
     """
     first = hits[:FIRST]
     cosines, scores = [hit.cosine for hit in first], [hit.fused or 0.0 for hit in first]
@@ -58,8 +60,9 @@ def word_of(weights: Sequence[float], known: Sequence[float]) -> str:
 def record_of(
     run: Run, order: str, weights: Mapping[str, Sequence[float]], only_weak: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """What the manifest says: the order and the models that the weights belong to, these by kind of query, and the
-    kinds of which only weak matches are named."""
+    """What the manifest says: the order and the models that the weights belong to, these by kind of
+    query, and the kinds of which only weak matches are named.
+    """
     models = {part: run.digest(part) for part in MODELS if run.has(part)}
     return {"order": order, "models": models, "weights": weights, "only_weak": list(only_weak)}
 
@@ -72,7 +75,9 @@ class MatchWords:
         recorded = run.manifest.get("match") if run else None
         if run and recorded and recorded["models"] == record_of(run, "", {})["models"]:
             self.order, self.only_weak = recorded["order"], recorded.get("only_weak", [])
-            self.weights = {kind: own for kind, own in recorded["weights"].items() if len(own) == SIGNALS + 1}
+            self.weights = {
+                kind: own for kind, own in recorded["weights"].items() if len(own) == SIGNALS + 1
+            }
 
     def word(self, query: Query, result: SearchResult) -> str:
         """good, fair or weak; empty: not known."""

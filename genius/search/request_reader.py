@@ -1,8 +1,8 @@
 """What a request asks for: the reader of a run applied to words as people type them.
 
-The words are those of the instruction or, without one, of the text. What is searched for is the most probable reading
-whose results the collection has. The encoder then gets the content, with the sentence that training knew for such a
-request; an instruction that training knew stays as it is.
+The words are those of the instruction or, without one, of the text. What is searched for is the
+most probable reading whose results the collection has. The encoder then gets the content, with the
+sentence that training knew for such a request; an instruction that training knew stays as it is.
 
 Shapes: b requests, n words, r readings.
 """
@@ -20,16 +20,33 @@ from genius.index.layout import Instruction
 from genius.models.encoder import Encoder
 from genius.models.reader import ASKING, CONTENT, LEFT_OUT, Reader
 from genius.models.word_states import word_states
-from genius.schema import READINGS, READINGS_OF_PICTURES, READINGS_OF_WORDS, UNREAD, Modality, Query, Reading
+from genius.schema import (
+    READINGS,
+    READINGS_OF_PICTURES,
+    READINGS_OF_WORDS,
+    UNREAD,
+    Modality,
+    Query,
+    Reading,
+)
 
 CAPACITY = 4096  # requests whose words are remembered
 WORDS = 64  # of a request that are read; towers see few more
-CHOSEN, LEAST = 0.98, 1e-4  # probabilities: of the kind of a reading that a visitor chose, and of any kind
+# probabilities: of the kind of a reading that a visitor chose, and of any kind
+CHOSEN, LEAST = 0.98, 1e-4
 PICTURE_ALONE = "entry"  # the reading of a picture without words
-NEXT_BEST = {"answer": "entry", "caption": "entry", "entry": "caption", "change": "similar", "similar": "change"}
+NEXT_BEST = {
+    "answer": "entry",
+    "caption": "entry",
+    "entry": "caption",
+    "change": "similar",
+    "similar": "change",
+}
 WITHOUT_CONTENT = ("similar", "caption")  # readings for which the picture is all that counts
-NEEDS_WORDS = ("photo", "paraphrase", "answer")  # readings of which all words are content if none seems to be
-MINUS, SURE = re.compile(r"-[^\W\d]"), 10.0  # a word that is left out as in web search, and how sure that is
+# readings of which all words are content if none seems to be
+NEEDS_WORDS = ("photo", "paraphrase", "answer")
+# a word that is left out as in web search, and how sure that is
+MINUS, SURE = re.compile(r"-[^\W\d]"), 10.0
 EDGES = " \t\n.,;:!?\"'“”‘’«»()[]<>–—"  # characters around a content that are none of it
 
 
@@ -63,8 +80,13 @@ class RequestReader:
 
     def understand(self, queries: Sequence[Query], kinds: Collection[Modality]) -> list[Understood]:
         """How b queries are searched for. kinds: that results can have."""
-        asked = [(query.instruction or query.text, isinstance(query.image, Image)) for query in queries]
-        unread = [query.reading == UNREAD or not words.split() for query, (words, _) in zip(queries, asked)]
+        asked = [
+            (query.instruction or query.text, isinstance(query.image, Image)) for query in queries
+        ]
+        unread = [
+            query.reading == UNREAD or not words.split()
+            for query, (words, _) in zip(queries, asked)
+        ]
         self._learn([one for one, leave in zip(asked, unread, strict=True) if not leave])
         return [self._understood(query, kinds) for query in queries]
 
@@ -80,7 +102,9 @@ class RequestReader:
         picture = torch.tensor([has_picture for _, has_picture in new], device=states.device)
         with torch.inference_mode():
             readings, tags = self.reader(states, mask, picture)
-        for one, log_probs, of_words, own in zip(new, readings.exp().cpu(), tags.cpu(), mask.cpu(), strict=True):
+        for one, log_probs, of_words, own in zip(
+            new, readings.exp().cpu(), tags.cpu(), mask.cpu(), strict=True
+        ):
             self._read[one] = Words(log_probs.numpy(), of_words[own].numpy())
         while len(self._read) > max(CAPACITY, len(asked)):
             self._read.popitem(last=False)
@@ -97,7 +121,11 @@ class RequestReader:
             probabilities = {name: float(read.readings[order.index(name)]) for name in names}
             probabilities = self._as_known(words, has_picture, probabilities)
         chosen = query.reading in names
-        possible = [query.reading] if chosen else [name for name in names if READINGS[name] in kinds] or list(names)
+        possible = (
+            [query.reading]
+            if chosen
+            else [name for name in names if READINGS[name] in kinds] or list(names)
+        )
         name = max(possible, key=lambda one: (probabilities[one], one == "similar"))
         content, left_out = query.text, ""
         is_known = query.instruction in self.known
@@ -110,22 +138,35 @@ class RequestReader:
         asking = Modality.of(used, query.image) if used or has_picture else Modality.TEXT
         return Understood(self.instruction(asking, name), used, reading)
 
-    def _as_known(self, words: str, has_picture: bool, probabilities: dict[str, float]) -> dict[str, float]:
-        """The probabilities of readings, of which those of another kind are 0 for words whose kind training knew."""
-        targets = {target for pictured, target in self.known.get(words, ()) if pictured == has_picture}
-        fitting = {name: share if READINGS[name] in targets else 0.0 for name, share in probabilities.items()}
+    def _as_known(
+        self, words: str, has_picture: bool, probabilities: dict[str, float]
+    ) -> dict[str, float]:
+        """The probabilities of readings, of which those of another kind are 0 for words whose kind
+        training knew.
+        """
+        targets = {
+            target for pictured, target in self.known.get(words, ()) if pictured == has_picture
+        }
+        fitting = {
+            name: share if READINGS[name] in targets else 0.0
+            for name, share in probabilities.items()
+        }
         total = sum(fitting.values())
         return {name: share / total for name, share in fitting.items()} if total else probabilities
 
     def instruction(self, query: Modality, name: str) -> str:
-        """The sentence that training knew for such queries, or for the next best reading; empty if it knew neither."""
+        """The sentence that training knew for such queries, or for the next best reading; empty if
+        it knew neither.
+        """
         known, asking = self.reader.config.instructions, query.name.lower()
         return known.get(f"{asking} {name}") or known.get(f"{asking} {NEXT_BEST.get(name, '')}", "")
 
 
 def sure_of(modalities: np.ndarray) -> np.ndarray:
     """Modalities of results (b,) -> (b, 3) log-probabilities where there is little doubt."""
-    table = np.full((len(modalities), len(Modality)), (1 - CHOSEN) / (len(Modality) - 1), dtype=np.float32)
+    table = np.full(
+        (len(modalities), len(Modality)), (1 - CHOSEN) / (len(Modality) - 1), dtype=np.float32
+    )
     table[np.arange(len(modalities)), modalities] = CHOSEN
     return np.log(table)
 
@@ -168,7 +209,9 @@ def marked(text: str, tags: np.ndarray, name: str, needs_content: bool) -> tuple
 
 
 def best_run(gains: np.ndarray) -> tuple[int, int]:
-    """Start and end of the run of gains (n,) with the largest sum; an empty one if none is positive."""
+    """Start and end of the run of gains (n,) with the largest sum; an empty one if none is
+    positive.
+    """
     best, run, start, total = 0.0, (0, 0), 0, 0.0
     for place, gain in enumerate(gains.tolist()):
         if total <= 0:

@@ -1,8 +1,10 @@
 """From candidates to results: rank them, fetch their records, and name the IDs that were generated.
 
-Candidates are ranked by their embeddings, as published, or by their fused features, where the index keeps these (ours).
+Candidates are ranked by their embeddings, as published, or by their fused features, where the index
+keeps these (ours).
 
-Axes: b queries, w beams, t candidates of all queries together, k results, d embedding dim, M levels.
+Axes: b queries, w beams, t candidates of all queries together, k results, d embedding dim, M
+levels.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,9 +21,11 @@ from genius.search.versions import groups_of
 from genius.trie.ids import IDTable
 
 BLOCK = 16_384  # candidates whose vectors are in memory at once
-MORE = 1.0  # standard deviations; of 35 pairs "X without Y" 9 % of the first five results showed Y, 40 % before
+# standard deviations; of 35 pairs "X without Y" 9 % of the first five results showed Y, 40 % before
+MORE = 1.0
 
-Spreads = Mapping[int, tuple[np.ndarray, np.ndarray]]  # by modality mean (d,) and covariance (d, d) of embeddings
+# by modality mean (d,) and covariance (d, d) of embeddings
+Spreads = Mapping[int, tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,8 @@ class Similarity:
 
     stored: Vectors
     queries: np.ndarray
-    normalize: bool = False  # divide by the norms of what is stored, which half precision changed by up to 3e-4
+    # divide by the norms of what is stored, which half precision changed by up to 3e-4
+    normalize: bool = False
 
     def of(self, rows: np.ndarray, query: np.ndarray) -> np.ndarray:
         """(t,) of the items at these rows (t,) with these queries (t,); reads only these rows."""
@@ -55,9 +60,16 @@ class RankedCandidates:
     def select(self, places: Sequence[Sequence[int]]) -> "RankedCandidates":
         """Of each query the candidates at these places."""
         width = max(map(len, places), default=0)
-        chosen = np.array([[*own, *[-1] * (width - len(own))] for own in places], dtype=np.int64).reshape(-1, width)
-        taken = (np.take_along_axis(all_, chosen, axis=1) for all_ in (self.rows, self.ids, self.generated_rank))
-        return RankedCandidates(*(np.where(chosen < 0, padding, own) for own, padding in zip(taken, (-1, -1, 0))))
+        chosen = np.array(
+            [[*own, *[-1] * (width - len(own))] for own in places], dtype=np.int64
+        ).reshape(-1, width)
+        taken = (
+            np.take_along_axis(all_, chosen, axis=1)
+            for all_ in (self.rows, self.ids, self.generated_rank)
+        )
+        return RankedCandidates(
+            *(np.where(chosen < 0, padding, own) for own, padding in zip(taken, (-1, -1, 0)))
+        )
 
     def similarities(self, by: Similarity) -> np.ndarray:
         """(b, k) between query and item."""
@@ -70,9 +82,11 @@ class RankedCandidates:
 def rank_candidates(
     candidates: Candidates, k: int, by: Similarity | None, unwanted: np.ndarray | None = None
 ) -> RankedCandidates:
-    """The k best candidates of each query: the most similar ones or, with by=None, in generated order.
+    """The k best candidates of each query: the most similar ones or, with by=None, in generated
+    order.
 
-    unwanted: (t,) bool, candidates that come after all others. Equally similar ones keep the generated order.
+    unwanted: (t,) bool, candidates that come after all others. Equally similar ones keep the
+    generated order.
     """
     if by is None and unwanted is None:
         chosen = np.flatnonzero(candidates.generated_rank <= k)
@@ -93,11 +107,16 @@ def rank_candidates(
         out[query, place] = values[chosen]
         return out
 
-    return RankedCandidates(padded(candidates.row, -1), padded(candidates.id, -1), padded(candidates.generated_rank, 0))
+    return RankedCandidates(
+        padded(candidates.row, -1), padded(candidates.id, -1), padded(candidates.generated_rank, 0)
+    )
 
 
-def one_of_each(index: Index, ranked: RankedCandidates, k: int) -> tuple[RankedCandidates, list[list[list[Item]]]]:
-    """The k best candidates of each query that show different things; and of each the items that show the same.
+def one_of_each(
+    index: Index, ranked: RankedCandidates, k: int
+) -> tuple[RankedCandidates, list[list[list[Item]]]]:
+    """The k best candidates of each query that show different things; and of each the items that
+    show the same.
 
     The item itself is the first of these.
     """
@@ -123,20 +142,32 @@ def fetch_hits(
     cosines: np.ndarray,
     fused: np.ndarray | None,
 ) -> list[list[Hit]]:
-    """The results of each query. things: of each query, of each of its results, the items that show it, its own first.
+    """The results of each query. things: of each query, of each of its results, the items that show
+    it, its own first.
 
-    Of all hits together (t,), by query and rank: codes (t, M) and the log-probability of each of them (t, M).
-    cosines, fused: (b, k) similarities of their embeddings and fused features; None: the index has no such features.
+    Of all hits together (t,), by query and rank: codes (t, M) and the log-probability of each of
+    them (t, M). cosines, fused: (b, k) similarities of their embeddings and fused features; None:
+    the index has no such features.
     """
     query, place = np.nonzero(ranked.rows >= 0)
     at = query, place
     products = [None] * len(query) if fused is None else fused[at].tolist()
-    arrays = query, ranked.rows[at], codes, place + 1, ranked.generated_rank[at], cosines[at], log_probs
+    arrays = (
+        query,
+        ranked.rows[at],
+        codes,
+        place + 1,
+        ranked.generated_rank[at],
+        cosines[at],
+        log_probs,
+    )
     shown = (items for of_query in things for items in of_query)
     columns = zip(shown, products, *(array.tolist() for array in arrays), strict=True)
     hits: list[list[Hit]] = [[] for _ in ranked.rows]
     for (item, *versions), product, number, row, own, rank, before, cosine, steps in columns:
-        found = Hit(row, item, tuple(own), rank, before, cosine, tuple(steps), product, tuple(versions))
+        found = Hit(
+            row, item, tuple(own), rank, before, cosine, tuple(steps), product, tuple(versions)
+        )
         hits[number].append(found)
     return hits
 
@@ -146,23 +177,32 @@ def generated_ids(beams: Beams, table: IDTable) -> list[list[GeneratedID]]:
     low, high = beams.low.cpu().numpy(), beams.high.cpu().numpy()
     is_beam = high > low  # else padding
     first, last = table.codes(low), table.codes(np.where(is_beam, high - 1, low))  # (b, w, M)
-    scores, log_probs, depths = (given.cpu().numpy() for given in (beams.scores, beams.log_probs, beams.depth))
+    scores, log_probs, depths = (
+        given.cpu().numpy() for given in (beams.scores, beams.log_probs, beams.depth)
+    )
     lengths = np.where((first == last).all(-1), first.shape[-1], depths)
     arrays = (first, lengths, scores, log_probs, depths, high - low)
     generated = []
     for query, there in enumerate(is_beam):
         columns = zip(*(array[query, there].tolist() for array in arrays), strict=True)
-        generated.append([GeneratedID(tuple(codes[:length]), *figures) for codes, length, *figures in columns])
+        generated.append(
+            [GeneratedID(tuple(codes[:length]), *figures) for codes, length, *figures in columns]
+        )
     return generated
 
 
 def shows_left_out(
-    candidates: Candidates, embeddings: Vectors, modalities: np.ndarray, left_out: np.ndarray, spreads: Spreads
+    candidates: Candidates,
+    embeddings: Vectors,
+    modalities: np.ndarray,
+    left_out: np.ndarray,
+    spreads: Spreads,
 ) -> np.ndarray:
     """(t,) bool: candidates that probably show what their query leaves out.
 
-    left_out (b, d): embeddings, 0 where nothing is. An item shows it if it is nearer to it than MORE standard
-    deviations above the mean item of its modality. spreads: of the items of each modality.
+    left_out (b, d): embeddings, 0 where nothing is. An item shows it if it is nearer to it than
+    MORE standard deviations above the mean item of its modality. spreads: of the items of each
+    modality.
     """
     shows = np.zeros(len(candidates.row), dtype=bool)
     for query in np.flatnonzero(left_out.any(1)):

@@ -23,24 +23,36 @@ class Requests:
     """How the words of b queries were read."""
 
     readings: list[Reading | None]  # None: words that were not read
-    kinds: Tensor  # (b, 3) log-probabilities of the modalities of results; 0 of words that were not read
+    # (b, 3) log-probabilities of the modalities of results; 0 of words that were not read
+    kinds: Tensor
     left_out: Tensor  # (b, d) embeddings of what results should not show; 0 where that is nothing
 
     @classmethod
     def of(cls, readings: list[Reading | None], left_out: Tensor) -> "Requests":
         """left_out (b, d): embeddings, whose device the rest is on."""
-        return cls(readings, torch.from_numpy(kind_log_probs(readings)).to(left_out.device), left_out)
+        return cls(
+            readings, torch.from_numpy(kind_log_probs(readings)).to(left_out.device), left_out
+        )
 
     def select(self, rows: Tensor) -> "Requests":
         """The requests at these rows (c,)."""
-        return Requests([self.readings[row] for row in rows.tolist()], self.kinds[rows], self.left_out[rows])
+        return Requests(
+            [self.readings[row] for row in rows.tolist()], self.kinds[rows], self.left_out[rows]
+        )
 
     @classmethod
-    def join(cls, parts: Sequence["EncodedQueries"], device: torch.device | str) -> "Requests | None":
-        """The requests of all queries; those that were not read ask for any kind, and leave nothing out."""
+    def join(
+        cls, parts: Sequence["EncodedQueries"], device: torch.device | str
+    ) -> "Requests | None":
+        """The requests of all queries; those that were not read ask for any kind, and leave nothing
+        out.
+        """
         if not any(part.requests for part in parts):
             return None
-        given = [part.requests or cls.of([None] * len(part.z), torch.zeros_like(part.embeddings)) for part in parts]
+        given = [
+            part.requests or cls.of([None] * len(part.z), torch.zeros_like(part.embeddings))
+            for part in parts
+        ]
         readings = [reading for part in given for reading in part.readings]
         return cls.of(readings, torch.cat([part.left_out.to(device) for part in given]))
 
@@ -49,7 +61,8 @@ class Requests:
 class EncodedQueries:
     """b queries after encoder and fusion."""
 
-    features: Features | None  # None if the vectors come from elsewhere, such as a blend of two queries
+    # None if the vectors come from elsewhere, such as a blend of two queries
+    features: Features | None
     embeddings: Tensor  # (b, d) for dense search and re-ranking
     z: Tensor  # (b, d) fused features, the decoder's input
     milliseconds: Milliseconds = field(default_factory=dict)
@@ -63,13 +76,19 @@ class EncodedQueries:
         device: torch.device | str = "cpu",
         readings: list[Reading | None] | None = None,
     ) -> "EncodedQueries":
-        """From the vectors (b, d) that results carry, and their readings, but for what these leave out."""
-        tensors = [torch.as_tensor(given, dtype=torch.float32, device=device) for given in (embeddings, z)]
+        """From the vectors (b, d) that results carry, and their readings, but for what these leave
+        out.
+        """
+        tensors = [
+            torch.as_tensor(given, dtype=torch.float32, device=device) for given in (embeddings, z)
+        ]
         requests = Requests.of(readings, torch.zeros_like(tensors[0])) if readings else None
         return cls(None, tensors[0], tensors[1], requests=requests)
 
     @classmethod
-    def join(cls, parts: Sequence["EncodedQueries"], device: torch.device | str) -> "EncodedQueries":
+    def join(
+        cls, parts: Sequence["EncodedQueries"], device: torch.device | str
+    ) -> "EncodedQueries":
         """All queries of the parts on one device, without features and times."""
         embeddings = torch.cat([part.embeddings.to(device) for part in parts])
         z = torch.cat([part.z.to(device) for part in parts])
@@ -79,7 +98,9 @@ class EncodedQueries:
         """The queries at these rows (c,)."""
         features = self.features and self.features.select(rows)
         requests = self.requests and self.requests.select(rows)
-        return EncodedQueries(features, self.embeddings[rows], self.z[rows], self.milliseconds, requests)
+        return EncodedQueries(
+            features, self.embeddings[rows], self.z[rows], self.milliseconds, requests
+        )
 
 
 @dataclass(frozen=True)

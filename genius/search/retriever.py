@@ -2,9 +2,10 @@
 
     read -> encode -> fuse -> beam and scan -> rerank -> fetch -> explain
 
-The image tower is most of the work of a query with a picture. A picture that is asked about again, with another
-instruction or another text, or with several instructions at once, passes it once. Instructions that an encoder reads
-apart are few, so each passes the text tower once. Only the features are kept.
+The image tower is most of the work of a query with a picture. A picture that is asked about again,
+with another instruction or another text, or with several instructions at once, passes it once.
+Instructions that an encoder reads apart are few, so each passes the text tower once. Only the
+features are kept.
 
 Shapes: b queries, d embedding dim.
 """
@@ -61,7 +62,9 @@ class FeatureCache:
         self._images: OrderedDict[bytes, Tensor] = OrderedDict()
         self._instructions: OrderedDict[str, Tensor] = OrderedDict()
 
-    def encode(self, images: Sequence[Image | None], texts: Sequence[str], instructions: Sequence[str]) -> Features:
+    def encode(
+        self, images: Sequence[Image | None], texts: Sequence[str], instructions: Sequence[str]
+    ) -> Features:
         """As `Encoder.encode`, for b queries; what is not in the caches passes a tower once."""
         worded = [self.encoder.wording(*query) for query in zip(instructions, texts, strict=True)]
         features = self._with_images(images, [text for text, _ in worded])
@@ -71,7 +74,9 @@ class FeatureCache:
 
     def _of_instructions(self, instructions: Sequence[str]) -> Tensor:
         """(b, d), zero where there is none."""
-        new = list(dict.fromkeys(given for given in instructions if given not in self._instructions))
+        new = list(
+            dict.fromkeys(given for given in instructions if given not in self._instructions)
+        )
         if new:
             encoded = self.encoder.encode([None] * len(new), new).text
             self._instructions |= zip(new, encoded.unbind(), strict=True)
@@ -84,7 +89,9 @@ class FeatureCache:
 
     def _with_images(self, images: Sequence[Image | None], texts: Sequence[str]) -> Features:
         digests = {at: _digest(image) for at, image in enumerate(images) if image is not None}
-        first = {digest: at for at, digest in reversed(digests.items()) if digest not in self._images}
+        first = {
+            digest: at for at, digest in reversed(digests.items()) if digest not in self._images
+        }
         missing = [image if at in first.values() else None for at, image in enumerate(images)]
         features = self.encoder.encode(missing, texts)
         for digest, at in first.items():
@@ -104,7 +111,9 @@ class FeatureCache:
 
 def _digest(image: Image) -> bytes:
     """The same for the same pixels."""
-    return hashlib.blake2b(image.tobytes(), digest_size=16, salt=repr(image.size).encode()[:16]).digest()
+    return hashlib.blake2b(
+        image.tobytes(), digest_size=16, salt=repr(image.size).encode()[:16]
+    ).digest()
 
 
 class Retriever:
@@ -123,7 +132,9 @@ class Retriever:
         normalize: bool = False,
         reader: RequestReader | None = None,
     ):
-        """reader: see Engine. normalize: re-rank by normalized embeddings, which the index may not hold."""
+        """reader: see Engine. normalize: re-rank by normalized embeddings, which the index may not
+        hold.
+        """
         self.device, self._normalize = device, normalize
         self.encoder = encoder.to(device).eval()
         self.fusion = fusion.to(device).eval()
@@ -134,7 +145,9 @@ class Retriever:
         self._reader = reader
 
     @torch.inference_mode()
-    def encode(self, queries: Sequence[Query], kinds: Collection[Modality] = tuple(Modality)) -> EncodedQueries:
+    def encode(
+        self, queries: Sequence[Query], kinds: Collection[Modality] = tuple(Modality)
+    ) -> EncodedQueries:
         """Read, encode and fuse b queries as one batch. kinds: that results can have."""
         watch, requests = Stopwatch(self.device, len(queries)), None
         asked = [(query.instruction, query.text) for query in queries]
@@ -169,7 +182,9 @@ class Retriever:
             vectors = self.encoder.encode([None] * len(readings), texts).embedding()
         return Requests.of(readings, vectors)
 
-    def retrieve(self, encoded: EncodedQueries, options: ResolvedOptions, version: Version, pool: Pool) -> Retrieval:
+    def retrieve(
+        self, encoded: EncodedQueries, options: ResolvedOptions, version: Version, pool: Pool
+    ) -> Retrieval:
         """From b encoded queries to ranked candidates of the pool, as arrays."""
         watch = Stopwatch(self.device, len(encoded.z), encoded.milliseconds)
         kinds = encoded.requests.kinds if encoded.requests and self._is_forced else None
@@ -187,9 +202,15 @@ class Retriever:
             stopwatch=watch,
         )
         with watch.stage("rerank"):
-            first = self.finder.first_codes(encoded.z, kinds) if beams is None else beams.first_log_probs
+            first = (
+                self.finder.first_codes(encoded.z, kinds)
+                if beams is None
+                else beams.first_log_probs
+            )
             ranked = self._rank(encoded, version, candidates, options)
-        return Retrieval(encoded, version, pool, beams, candidates, first, ranked, watch.milliseconds)
+        return Retrieval(
+            encoded, version, pool, beams, candidates, first, ranked, watch.milliseconds
+        )
 
     def reorder(self, retrieval: Retrieval, options: ResolvedOptions) -> Retrieval:
         """What `retrieve` returned, ranked as other options ask for."""
@@ -199,12 +220,18 @@ class Retriever:
         return replace(retrieval, ranked=ranked, milliseconds=watch.milliseconds)
 
     def _rank(
-        self, encoded: EncodedQueries, version: Version, candidates: Candidates, options: ResolvedOptions
+        self,
+        encoded: EncodedQueries,
+        version: Version,
+        candidates: Candidates,
+        options: ResolvedOptions,
     ) -> RankedCandidates:
         index, unwanted, requests = version.index, None, encoded.requests
         if requests and requests.left_out.any():
             left_out = requests.left_out.cpu().numpy()
-            unwanted = shows_left_out(candidates, index.embeddings, index.modalities, left_out, version.spreads)
+            unwanted = shows_left_out(
+                candidates, index.embeddings, index.modalities, left_out, version.spreads
+            )
         by = self._by_embedding(encoded, index) if options.order == "cosine" else None
         if options.order == "fused":
             by = self._by_fused(encoded, index)
@@ -224,10 +251,15 @@ class Retriever:
         z (t, d), codes (t, M) -> M times (t, k), in one pass of the decoder ("teacher forcing").
         """
         given = torch.from_numpy(codes).to(self.device)
-        parts = [self.decoder.code_log_probs(*part) for part in zip(z.split(TOGETHER), given.split(TOGETHER))]
+        parts = [
+            self.decoder.code_log_probs(*part)
+            for part in zip(z.split(TOGETHER), given.split(TOGETHER))
+        ]
         return [torch.cat(level) for level in zip(*parts, strict=True)]
 
-    def results(self, encoded: EncodedQueries, options: ResolvedOptions, version: Version) -> list[SearchResult]:
+    def results(
+        self, encoded: EncodedQueries, options: ResolvedOptions, version: Version
+    ) -> list[SearchResult]:
         """Retrieve for b encoded queries, and fetch what a visitor sees."""
         query_codes = self.quantizer.encode(encoded.z).tolist()
         wide = replace(options, k=options.k + FURTHER)
@@ -240,19 +272,30 @@ class Retriever:
             query, place = np.nonzero(ranked.rows >= 0)
             codes = table.codes(ranked.ids[query, place])
             steps = self.code_log_probs(encoded.z[torch.from_numpy(query).to(self.device)], codes)
-            own = [step.cpu().numpy()[np.arange(len(codes)), code] for step, code in zip(steps, codes.T)]
+            own = [
+                step.cpu().numpy()[np.arange(len(codes)), code]
+                for step, code in zip(steps, codes.T)
+            ]
             cosines = ranked.similarities(self._by_embedding(encoded, version.index))
             by_fused = self._by_fused(encoded, version.index)
             fused = ranked.similarities(by_fused) if by_fused else None
-            hits_per_query = fetch_hits(ranked, things, codes, np.stack(own, axis=1), cosines, fused)
+            hits_per_query = fetch_hits(
+                ranked, things, codes, np.stack(own, axis=1), cosines, fused
+            )
             ids_per_query = generated_ids(beams, table) if beams else [[]] * len(encoded.z)
-            ids_per_query = [[found for found in ids if found.score > IMPOSSIBLE / 2] for ids in ids_per_query]
+            ids_per_query = [
+                [found for found in ids if found.score > IMPOSSIBLE / 2] for ids in ids_per_query
+            ]
         embeddings, z = encoded.embeddings.cpu().numpy(), encoded.z.cpu().numpy()
-        image_lengths = encoded.features.image.norm(dim=-1).tolist() if encoded.features else [0.0] * len(z)
+        image_lengths = (
+            encoded.features.image.norm(dim=-1).tolist() if encoded.features else [0.0] * len(z)
+        )
         first_codes = retrieval.first_log_probs.exp().cpu().numpy()
         if self.quantizer.config.modality_code in ("forced", "classifier"):
             # a kind that the index lacks cannot be meant
-            first_codes = first_codes * np.isin(np.arange(first_codes.shape[1]), version.pool.trie.first_codes.cpu())
+            first_codes = first_codes * np.isin(
+                np.arange(first_codes.shape[1]), version.pool.trie.first_codes.cpu()
+            )
             first_codes /= first_codes.sum(1, keepdims=True).clip(np.finfo(np.float32).tiny)
         return [
             SearchResult(

@@ -2,15 +2,18 @@
 
     score of an ID = 2⟨z, ẑ⟩ − ‖ẑ‖² = ‖z‖² − ‖z − ẑ‖²
 
-2⟨z, ẑ⟩ is a sum of M numbers from a table of 2⟨z, e⟩ for all codewords (asymmetric distance computation: Jégou et al.
-2011, "Product quantization for nearest neighbor search"). ‖ẑ‖² is no such sum, for the codewords of a residual
-quantizer are not orthogonal, so it is stored with the index: 4 bytes an item.
+2⟨z, ẑ⟩ is a sum of M numbers from a table of 2⟨z, e⟩ for all codewords (asymmetric distance
+computation: Jégou et al. 2011, "Product quantization for nearest neighbor search"). ‖ẑ‖² is no such
+sum, for the codewords of a residual quantizer are not orthogonal, so it is stored with the index: 4
+bytes an item.
 
-IDs that begin alike lie next to each other in the ID table, so a scan of what lies below some prefixes is a scan of
-ranges. On a CPU the loop is compiled (scan_kernel.py), in the background: until that is done, and on a GPU, torch adds
-the same numbers in the same order, so the result is the same to the last bit.
+IDs that begin alike lie next to each other in the ID table, so a scan of what lies below some
+prefixes is a scan of ranges. On a CPU the loop is compiled (scan_kernel.py), in the background:
+until that is done, and on a GPU, torch adds the same numbers in the same order, so the result is
+the same to the last bit.
 
-Shapes: n items, t of them, b queries, d dim, M levels, k results, r ranges, p prefixes, c codewords of all levels.
+Shapes: n items, t of them, b queries, d dim, M levels, k results, r ranges, p prefixes, c codewords
+of all levels.
 """
 
 from __future__ import annotations
@@ -39,14 +42,19 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 BLOCK = 1 << 16  # items that torch scans at once
-SHARE, LEAST = 16, 1 << 13  # parts of a scan that each thread takes, one after another; items of the smallest
-TOGETHER, FEW = 32, 6  # queries that are scanned together; fewer than FEW are scanned one after another
+# parts of a scan that each thread takes, one after another; items of the smallest
+SHARE, LEAST = 16, 1 << 13
+# queries that are scanned together; fewer than FEW are scanned one after another
+TOGETHER, FEW = 32, 6
 MANY_ITEMS = 2_000_000  # of a larger pool only what lies below the nearest prefixes is scanned
 PADDING = -(0x7F800001 << 32)  # the key of no item: score −∞
-SHARES = {2: 0.15, 3: 0.05}  # of all items, by the codes of the prefixes that `Scan.near` chooses: 0.99 of a whole scan
-PER_PREFIX = 300  # items on average; with fewer, choosing among prefixes of three codes takes longer than it saves
+# of all items, by the codes of the prefixes that `Scan.near` chooses: 0.99 of a whole scan
+SHARES = {2: 0.15, 3: 0.05}
+# items on average; with fewer, choosing among prefixes of three codes takes longer than it saves
+PER_PREFIX = 300
 
-Ranges = tuple[np.ndarray, np.ndarray]  # low and high (r,): positions low … high − 1 of the ID table, disjoint
+# low and high (r,): positions low … high − 1 of the ID table, disjoint
+Ranges = tuple[np.ndarray, np.ndarray]
 
 
 class Codewords:
@@ -62,7 +70,9 @@ class Codewords:
         return torch.cat([*self.codebooks]).float()
 
     def numbers(self, trie: Trie, positions: Tensor) -> Tensor:
-        """Positions of items (t,) in the ID table -> numbers of their codewords (t, M), read where the trie is."""
+        """Positions of items (t,) in the ID table -> numbers of their codewords (t, M), read where
+        the trie is.
+        """
         return trie.codes(positions) + torch.from_numpy(self.offsets).to(positions.device)
 
     def sums(self, numbers: Tensor) -> Tensor:
@@ -75,7 +85,9 @@ class Codewords:
 
 
 class Scanned(NamedTuple):
-    """The best items of each query, best first; equal scores in the order of the ID table. Padded with −1 and −∞."""
+    """The best items of each query, best first; equal scores in the order of the ID table. Padded
+    with −1 and −∞.
+    """
 
     positions: Tensor  # (b, k) in the ID table
     scores: Tensor  # (b, k)
@@ -96,8 +108,11 @@ class Scan:
         many = len(self._table) > MANY_ITEMS and not prefix
         return self.near(z, k, allowed) if many else self.best(z, k, prefix, allowed)
 
-    def best(self, z: Tensor, k: int, prefix: tuple[int, ...] = (), allowed: np.ndarray | None = None) -> Scanned:
-        """The k items whose quantized vectors are nearest to z (b, d), of those whose IDs begin with these codes.
+    def best(
+        self, z: Tensor, k: int, prefix: tuple[int, ...] = (), allowed: np.ndarray | None = None
+    ) -> Scanned:
+        """The k items whose quantized vectors are nearest to z (b, d), of those whose IDs begin
+        with these codes.
 
         allowed: (b, first codes) bool, of each query the first codes of its results; None: all.
         """
@@ -107,20 +122,33 @@ class Scan:
         of_first = [CodeTable(self._table).range((code,)) for code in range(allowed.shape[1])]
         low, high = np.array([(part.start, part.stop) for part in of_first]).T
         alike = (allowed == allowed[0]).all()  # then they are scanned together
-        return self._scan(products, k, [(low[own], high[own]) for own in (allowed[:1] if alike else allowed)])
+        return self._scan(
+            products, k, [(low[own], high[own]) for own in (allowed[:1] if alike else allowed)]
+        )
 
-    def near(self, z: Tensor, k: int, allowed: np.ndarray | None = None, share: float | None = None) -> Scanned:
-        """As `best`, of the items below the prefixes nearest to z (b, d) that hold a share of all items."""
+    def near(
+        self, z: Tensor, k: int, allowed: np.ndarray | None = None, share: float | None = None
+    ) -> Scanned:
+        """As `best`, of the items below the prefixes nearest to z (b, d) that hold a share of all
+        items.
+        """
         low, high, codes, norms = self._prefixes
         share = SHARES[codes.shape[1]] if share is None else share
         products = self._codewords.products(z)
-        order = _total(products, codes, norms).argsort(dim=1, descending=True, stable=True).cpu().numpy()  # (b, p)
+        # (b, p)
+        order = (
+            _total(products, codes, norms)
+            .argsort(dim=1, descending=True, stable=True)
+            .cpu()
+            .numpy()
+        )
         ranges, first = [], codes[:, 0].cpu().numpy()
         for query, best in enumerate(order):
             if allowed is not None:
                 best = best[allowed[query][first[best]]]
             enough = np.searchsorted(np.cumsum((high - low)[best]), share * len(self._table)) + 1
-            ranges.append((low[best[:enough]], high[best[:enough]]))  # nearest first: few of the rest are results
+            # nearest first: few of the rest are results
+            ranges.append((low[best[:enough]], high[best[:enough]]))
         return self._scan(products, k, ranges)
 
     def _scan(self, products: Tensor, k: int, ranges: Sequence[Ranges]) -> Scanned:
@@ -131,7 +159,9 @@ class Scan:
         elif len(ranges) == 1:
             keys = self._plain_keys(products, k, *ranges[0])
         else:
-            keys = torch.cat([self._plain_keys(one, k, *own) for one, own in zip(products.split(1), ranges)])
+            keys = torch.cat(
+                [self._plain_keys(one, k, *own) for one, own in zip(products.split(1), ranges)]
+            )
         scores, positions = key_scores(keys)
         return Scanned(positions.masked_fill_(keys == PADDING, -1), scores)
 
@@ -144,15 +174,20 @@ class Scan:
             best = torch.cat([best, sort_keys(scores, at)], dim=1).topk(k).values
         return best
 
-    def _compiled_keys(self, kernels: Kernels, products: np.ndarray, k: int, ranges: Sequence[Ranges]) -> Tensor:
-        """(b, k) the largest keys. Each thread has heaps of its own for the queries that it takes a part of."""
+    def _compiled_keys(
+        self, kernels: Kernels, products: np.ndarray, k: int, ranges: Sequence[Ranges]
+    ) -> Tensor:
+        """(b, k) the largest keys. Each thread has heaps of its own for the queries that it takes a
+        part of.
+        """
         size = TOGETHER if len(ranges) == 1 and len(products) >= FEW else 1
         threads = max(1, torch.get_num_threads())
         work = []  # (first query, its or their products, ranges)
         for first in range(0, len(products), size):
             part = np.ascontiguousarray(products[first : first + size].T).ravel()
             work += [
-                (first, part, *piece) for piece in _split(*ranges[0 if len(ranges) == 1 else first], SHARE * threads)
+                (first, part, *piece)
+                for piece in _split(*ranges[0 if len(ranges) == 1 else first], SHARE * threads)
             ]
         waiting, words, norms = iter(work), self._words, self.norms.numpy()
 
@@ -178,7 +213,9 @@ class Scan:
 
     @cached_property
     def _prefixes(self) -> tuple[np.ndarray, np.ndarray, Tensor, Tensor]:
-        """Of all prefixes of two or, in large pools, three codes l: ranges (p,), codewords (p, l), ‖ẑ‖² (p,)."""
+        """Of all prefixes of two or, in large pools, three codes l: ranges (p,), codewords (p, l),
+        ‖ẑ‖² (p,).
+        """
         everything, low = CodeTable(self._table).match(()), np.zeros(1, dtype=np.int64)
         begins = np.arange(len(self._table)) == 0
         for level in range(min(max(SHARES), len(self._table.code_sizes))):
@@ -187,12 +224,20 @@ class Scan:
             if level + 1 > min(SHARES) and begins.sum() * PER_PREFIX > len(begins):
                 break
             low, length = np.flatnonzero(begins), level + 1
-        numbers = self._codewords.numbers(self._trie, torch.from_numpy(low).to(self.norms.device))[:, :length]
-        return low, np.append(low[1:], len(self._table)), numbers, self._codewords.sums(numbers).square().sum(1)
+        numbers = self._codewords.numbers(self._trie, torch.from_numpy(low).to(self.norms.device))[
+            :, :length
+        ]
+        return (
+            low,
+            np.append(low[1:], len(self._table)),
+            numbers,
+            self._codewords.sums(numbers).square().sum(1),
+        )
 
 
 def squared_norms(pool: Pool, codewords: Codewords) -> Tensor:
-    """‖ẑ‖² of each item's quantized vector, by position in the ID table: (n,) float32 on the trie's device.
+    """‖ẑ‖² of each item's quantized vector, by position in the ID table: (n,) float32 on the trie's
+    device.
 
     Of an index that knows them they are read: 5.6 million are computed in seconds.
     """
@@ -211,11 +256,15 @@ def compiling(code_sizes: tuple[int, ...]) -> Future[Kernels]:
 
     def build() -> Kernels:
         try:
-            from genius.search.scan_kernel import build_kernels  # numba takes half a second to import
+            # numba takes half a second to import
+            from genius.search.scan_kernel import build_kernels
 
             return build_kernels(code_sizes)
         except Exception as error:
-            LOG.warning("Scanning with torch, which is slower: numba cannot compile here (%s)", one_line(error))
+            LOG.warning(
+                "Scanning with torch, which is slower: numba cannot compile here (%s)",
+                one_line(error),
+            )
             raise
 
     return ThreadPoolExecutor(1, "compile").submit(build)
@@ -230,7 +279,9 @@ os.register_at_fork(after_in_child=_threads.cache_clear)  # a forked process lac
 
 
 def _total(products: Tensor, numbers: Tensor, norms: Tensor) -> Tensor:
-    """(b, t) scores: products (b, c), codewords of the items (t, M), ‖ẑ‖² (t,); summed level by level, as compiled."""
+    """(b, t) scores: products (b, c), codewords of the items (t, M), ‖ẑ‖² (t,); summed level by
+    level, as compiled.
+    """
     scores = -norms.expand(len(products), -1)
     for level in numbers.T:
         scores = scores + products.index_select(1, level)

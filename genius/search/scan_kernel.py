@@ -1,10 +1,12 @@
 """The loop of a scan, compiled by numba for one layout of packed IDs.
 
-A thread scans ranges of the sorted ID table, and keeps the best k of them in a heap. An entry of the heap is a key
-(`sort_keys` of scoring.py): score and position in one integer, so that the k largest are the same whatever the order
-in which the ranges are scanned, and equal scores are in the order of IDs.
+A thread scans ranges of the sorted ID table, and keeps the best k of them in a heap. An entry of
+the heap is a key (`sort_keys` of scoring.py): score and position in one integer, so that the k
+largest are the same whatever the order in which the ranges are scanned, and equal scores are in the
+order of IDs.
 
-Shapes: n items, B bytes of a packed ID, at least a word, M levels, k results, q queries, c codewords of all levels.
+Shapes: n items, B bytes of a packed ID, at least a word, M levels, k results, q queries, c
+codewords of all levels.
 """
 
 from collections.abc import Callable
@@ -20,7 +22,9 @@ WORD = 8  # bytes that are read at once
 
 
 class Kernels(NamedTuple):
-    """Both add the IDs at positions low … high − 1 (r,) to the heaps: words of `id_words`, ‖ẑ‖² (n,)."""
+    """Both add the IDs at positions low … high − 1 (r,) to the heaps: words of `id_words`, ‖ẑ‖²
+    (n,).
+    """
 
     one: Callable  # (words, norms, products (c,), low, high, heap (k,))
     several: Callable  # (words, norms, products (c · q,), low, high, heaps (q, k))
@@ -29,7 +33,8 @@ class Kernels(NamedTuple):
 def id_words(packed: np.ndarray) -> np.ndarray:
     """Packed IDs (n, B) -> (n, B − 7) the words that begin at each byte, lowest byte first.
 
-    They share the memory of `packed`, of which a copy is made only where an ID is shorter than a word.
+    They share the memory of `packed`, of which a copy is made only where an ID is shorter than a
+    word.
     """
     missing = max(0, WORD - packed.shape[1])
     packed = np.ascontiguousarray(np.pad(packed, ((0, 0), (0, missing))) if missing else packed)
@@ -38,9 +43,12 @@ def id_words(packed: np.ndarray) -> np.ndarray:
 
 
 def build_kernels(code_sizes: tuple[int, ...]) -> Kernels:
-    """Compile, or read what was compiled before from numba's cache, for products and norms in float32."""
+    """Compile, or read what was compiled before from numba's cache, for products and norms in
+    float32.
+    """
     width = max(packed_bytes(code_sizes), WORD)
-    byte, shift, mask = [], [], []  # of each level: its code is read from the word that begins at this byte
+    # of each level: its code is read from the word that begins at this byte
+    byte, shift, mask = [], [], []
     for field in fields(code_sizes):
         byte.append(min(field.first, width - WORD))
         shift.append(8 * (byte[-1] + WORD - field.last - 1) + field.shift)
@@ -68,7 +76,9 @@ def _compiled(function: Callable) -> Any:
 
 @numba.njit(inline="always")
 def _reversed(word: np.uint64) -> np.uint64:
-    """The word with its highest byte first, as packed IDs are ordered; so written it is a single instruction."""
+    """The word with its highest byte first, as packed IDs are ordered; so written it is a single
+    instruction.
+    """
     low, high = uint64(0x00FF00FF00FF00FF), uint64(0x0000FFFF0000FFFF)
     word = ((word >> uint64(8)) & low) | ((word & low) << uint64(8))
     word = ((word >> uint64(16)) & high) | ((word & high) << uint64(16))
@@ -79,7 +89,9 @@ def _reversed(word: np.uint64) -> np.uint64:
 def _key(score: float, position: int) -> np.int64:
     """As `sort_keys`."""
     bits = np.int64(np.float32(score + np.float32(0)).view(np.int32))
-    return ((bits ^ ((bits >> 31) & 0x7FFFFFFF)) << 32) + (np.int64(0xFFFFFFFF) - np.int64(position))
+    return ((bits ^ ((bits >> 31) & 0x7FFFFFFF)) << 32) + (
+        np.int64(0xFFFFFFFF) - np.int64(position)
+    )
 
 
 @numba.njit(inline="always")
@@ -108,7 +120,12 @@ def _define(byte: tuple, shift: tuple, mask: tuple, first: tuple) -> Kernels:
     levels = len(byte)
 
     def one(
-        words: np.ndarray, norms: np.ndarray, products: np.ndarray, low: np.ndarray, high: np.ndarray, heap: np.ndarray
+        words: np.ndarray,
+        norms: np.ndarray,
+        products: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        heap: np.ndarray,
     ) -> None:
         least = _score(heap[0])
         for part in range(len(low)):
@@ -116,7 +133,10 @@ def _define(byte: tuple, shift: tuple, mask: tuple, first: tuple) -> Kernels:
                 score = -norms[i]
                 for level in range(levels):
                     word = _reversed(words[i, byte[level]])
-                    score += products[uint64(first[level]) + ((word >> uint64(shift[level])) & uint64(mask[level]))]
+                    score += products[
+                        uint64(first[level])
+                        + ((word >> uint64(shift[level])) & uint64(mask[level]))
+                    ]
                 if score >= least and _key(score, i) > heap[0]:
                     _replace_least(heap, _key(score, i))
                     least = _score(heap[0])
@@ -129,7 +149,12 @@ def _define(byte: tuple, shift: tuple, mask: tuple, first: tuple) -> Kernels:
         return score
 
     def several(
-        words: np.ndarray, norms: np.ndarray, products: np.ndarray, low: np.ndarray, high: np.ndarray, heaps: np.ndarray
+        words: np.ndarray,
+        norms: np.ndarray,
+        products: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        heaps: np.ndarray,
     ) -> None:
         queries = uint64(len(heaps))
         least, rows = np.empty(queries, np.float32), np.empty(levels, np.uint64)
@@ -142,7 +167,8 @@ def _define(byte: tuple, shift: tuple, mask: tuple, first: tuple) -> Kernels:
                     code = (word >> uint64(shift[level])) & uint64(mask[level])
                     rows[level] = (uint64(first[level]) + code) * queries
                 above = False
-                for query in range(queries):  # nothing is stored here, so that it becomes vector instructions
+                # nothing is stored here, so that it becomes vector instructions
+                for query in range(queries):
                     above |= total(norms[i], products, rows, query) >= least[query]
                 if above:
                     for query in range(queries):

@@ -1,7 +1,9 @@
-"""Scores of all codes of a level after each beam: the decoder, the geometry of the codes, or a blend.
+"""Scores of all codes of a level after each beam: the decoder, the geometry of the codes, or a
+blend.
 
-Geometry may count twice: in the logits of a decoder that was trained so, and beside the decoder, by the weight of a
-search. Its scores of a level (`level_scores`) are the same in both, and computed once.
+Geometry may count twice: in the logits of a decoder that was trained so, and beside the decoder, by
+the weight of a search. Its scores of a level (`level_scores`) are the same in both, and computed
+once.
 
 Shapes: b queries, w beams, r = b · w beams of all queries, k codes of a level, d feature dim.
 """
@@ -18,12 +20,14 @@ from genius.search.beam_state import Prefixes
 class Scores(NamedTuple):
     """The scores of all codes of a level, for each beam."""
 
-    log_probs: Tensor  # (r, k) normalized over these codes; of the decoder or, without one, of the geometry
+    # (r, k) normalized over these codes; of the decoder or, without one, of the geometry
+    log_probs: Tensor
     gains: Tensor  # (r, k) added to the beam's score
 
 
 def sort_keys(scores: Tensor, ids: Tensor) -> Tensor:
-    """Integers (…, c) in the order of scores (…, c), and of falling `ids` (c,) below 2³² where these are equal.
+    """Integers (…, c) in the order of scores (…, c), and of falling `ids` (c,) below 2³² where
+    these are equal.
 
     So a single top-k decides, independently of the rest of a batch.
     """
@@ -42,7 +46,8 @@ class Scorer:
 
     def __init__(self, decoder: IncrementalDecoder, features: Tensor, beams: int, weight: float):
         self.decoder, self.weight = decoder, weight
-        self.cache = decoder.start(features, beams) if weight > 0 else None  # geometry alone needs none
+        # geometry alone needs none
+        self.cache = decoder.start(features, beams) if weight > 0 else None
         self.residual = features[:, None]  # (b, w, d)
         self.level = 0
 
@@ -54,8 +59,8 @@ class Scorer:
             geometry = self._geometry(level, parents, codes)
             return Scores(geometry.log_softmax(-1), geometry)
         gains = self.decoder.step(self.cache, parents, codes)
-        # Over the whole vocabulary, as the published search scores, codes of other levels take a share, so these would
-        # not say how sure the decoder is.
+        # Over the whole vocabulary, as the published search scores, codes of other levels take a
+        # share, so these would not say how sure the decoder is.
         log_probs = gains.log_softmax(-1)
         if self.weight < 1:
             gains = self.weight * gains + (1 - self.weight) * self._geometry(level, parents, codes)
@@ -68,7 +73,9 @@ class Scorer:
         if parents is not None and codes is not None:
             query = torch.arange(len(parents), device=parents.device)[:, None]
             self.residual = self.residual[query, parents] - self.decoder.codebooks[level - 1][codes]
-        return self.decoder.blend_scale * self.decoder.level_scores(self.residual.flatten(0, 1), level)
+        return self.decoder.blend_scale * self.decoder.level_scores(
+            self.residual.flatten(0, 1), level
+        )
 
     def keep(self, queries: Tensor) -> None:
         """Continue with these queries only; queries (b,) bool."""

@@ -1,7 +1,8 @@
-"""Which version of a run's index is searched: the newest, or inside a snapshot the one that it began with.
+"""Which version of a run's index is searched: the newest, or inside a snapshot the one that it
+began with.
 
-So a search, and everything that one callback of the page does, sees one version from trie to item records, whatever is
-added or removed meanwhile.
+So a search, and everything that one callback of the page does, sees one version from trie to item
+records, whatever is added or removed meanwhile.
 """
 
 import gc
@@ -55,9 +56,11 @@ class Version:
         return spreads
 
     def pool_of(self, options: SearchOptions) -> Pool:
-        """The items that the options allow, collected on first use. Raises UserError if there are none.
+        """The items that the options allow, collected on first use. Raises UserError if there are
+        none.
 
-        Only callers that need the same pool wait while it is collected, which takes seconds for millions of items.
+        Only callers that need the same pool wait while it is collected, which takes seconds for
+        millions of items.
         """
         modality, added = key = options.modality, options.added
         if key == (None, False):
@@ -84,9 +87,12 @@ class Versions:
     """The versions of one run's index. Safe to share between threads."""
 
     def __init__(self, index: Index, device: torch.device, run: Run | None = None):
-        """run: as it was read when the index was loaded; without it `reload` never finds a newer version."""
+        """run: as it was read when the index was loaded; without it `reload` never finds a newer
+        version.
+        """
         self._newest, self._device, self._run = Version(index, device), device, run
-        self.before_newer: Callable[[Index], None] = lambda index: None  # raises UserError: it does not become current
+        # raises UserError: it does not become current
+        self.before_newer: Callable[[Index], None] = lambda index: None
         self._reloading = threading.Lock()
         self._kept: list[_lru_cache_wrapper] = []
 
@@ -110,10 +116,11 @@ class Versions:
         self.reload()
 
     def reload(self) -> bool:
-        """Load the newest version of the run's index, if there is a newer one, and return whether there was.
+        """Load the newest version of the run's index, if there is a newer one, and return whether
+        there was.
 
-        It becomes current at once, also inside the caller's own snapshot. Raises UserError for an index that cannot
-        be read.
+        It becomes current at once, also inside the caller's own snapshot. Raises UserError for an
+        index that cannot be read.
         """
         with self._reloading:
             index = None if self._run is None else load_newer_index(self._run, self._newest.index)
@@ -126,14 +133,19 @@ class Versions:
         if self in _SNAPSHOTS.get():
             _SNAPSHOTS.set({**_SNAPSHOTS.get(), self: self._newest})
         if self._run is not None:
-            self._run.sweep(PART)  # versions that nobody reads any more: they may hold what was removed
+            # versions that nobody reads any more: they may hold what was removed
+            self._run.sweep(PART)
         return index is not None
 
     def cached(self, compute: Callable[[Index], T]) -> Callable[[Index], T]:
-        """`compute`, whose last result is kept until there is a newer index: the old one is let go then."""
+        """`compute`, whose last result is kept until there is a newer index: the old one is let go
+        then.
+        """
         kept = lru_cache(1)(compute)
         self._kept.append(kept)
         return kept
 
 
-_SNAPSHOTS: ContextVar[Mapping[Versions, Version]] = ContextVar("snapshots", default=MappingProxyType({}))
+_SNAPSHOTS: ContextVar[Mapping[Versions, Version]] = ContextVar(
+    "snapshots", default=MappingProxyType({})
+)

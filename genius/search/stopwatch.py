@@ -6,13 +6,16 @@ from contextlib import contextmanager
 
 import torch
 
-Milliseconds = dict[str, float]  # by stage, per query: the stage's time divided by the size of the batch
+# by stage, per query: the stage's time divided by the size of the batch
+Milliseconds = dict[str, float]
 
 
 class Stopwatch:
     """Times the stages of a search for a batch of queries."""
 
-    def __init__(self, device: torch.device, queries: int, milliseconds: Milliseconds | None = None):
+    def __init__(
+        self, device: torch.device, queries: int, milliseconds: Milliseconds | None = None
+    ):
         """milliseconds: of the stages before."""
         self.milliseconds = dict(milliseconds or {})
         self._device, self._queries = device, queries

@@ -1,7 +1,8 @@
-"""One thing once: results that show the same photograph are one result, the best of them; the others are its versions.
+"""One thing once: results that show the same photograph are one result, the best of them; the
+others are its versions.
 
-A picture and its pairs show the same photograph; so do the captions whose source names it, and its copies. A copy is
-told by its embedding, and by the pixels of its thumbnail.
+A picture and its pairs show the same photograph; so do the captions whose source names it, and its
+copies. A copy is told by its embedding, and by the pixels of its thumbnail.
 
 Shapes: t candidates of a query, d embedding dim.
 """
@@ -20,11 +21,16 @@ FURTHER = 20  # candidates beyond the results, which take the place of versions
 
 
 def groups_of(
-    items: Sequence[Item], rows: Sequence[int], embeddings: np.ndarray, thumbnail: Callable[[int], bytes | None], k: int
+    items: Sequence[Item],
+    rows: Sequence[int],
+    embeddings: np.ndarray,
+    thumbnail: Callable[[int], bytes | None],
+    k: int,
 ) -> list[list[int]]:
     """The places of candidates in groups of the same thing, the first k, both in the order given.
 
-    rows (t,): of the candidates in the index. embeddings (t, d): normalized. thumbnail: of the item at a row.
+    rows (t,): of the candidates in the index. embeddings (t, d): normalized. thumbnail: of the item
+    at a row.
     """
 
     @cache
@@ -41,8 +47,14 @@ def groups_of(
         if group is None and len(groups) == k:
             continue  # no further picture is opened
         if group is None and item.image:
-            alike = [own for own in groups if near[place, own[0]] and items[own[0]].modality == item.modality]
-            group = next((own for own in alike if show_the_same(pixels(own[0]), pixels(place))), None)
+            alike = [
+                own
+                for own in groups
+                if near[place, own[0]] and items[own[0]].modality == item.modality
+            ]
+            group = next(
+                (own for own in alike if show_the_same(pixels(own[0]), pixels(place))), None
+            )
         if group is None:
             group = []
             groups.append(group)
@@ -53,5 +65,7 @@ def groups_of(
 
 
 def show_the_same(one: np.ndarray | None, other: np.ndarray | None) -> bool:
-    """Whether two small thumbnails (s, s, 3) are versions of one photograph; None: there is none."""
+    """Whether two small thumbnails (s, s, 3) are versions of one photograph; None: there is
+    none.
+    """
     return one is not None and other is not None and bool(are_versions(one, other[None])[0])

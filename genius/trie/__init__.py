@@ -1,1 +1,3 @@
-"""Packed IDs, the table of items sorted by ID, and the trie of valid prefixes. Needs only numpy and torch."""
+"""Packed IDs, the table of items sorted by ID, and the trie of valid prefixes. Needs only numpy and
+torch.
+"""

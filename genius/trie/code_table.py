@@ -1,7 +1,8 @@
 """Find the items whose IDs match a pattern of codes.
 
-A pattern fixes the codes of some levels and leaves the others open: (0, 17, None, 5) matches every ID with these codes
-at levels 0, 1 and 3. Levels after its last code are open too, so every prefix is a pattern, and () matches all IDs.
+A pattern fixes the codes of some levels and leaves the others open: (0, 17, None, 5) matches every
+ID with these codes at levels 0, 1 and 3. Levels after its last code are open too, so every prefix
+is a pattern, and () matches all IDs.
 
     rows = CodeTable(engine.pool.table).match((0, 17, None, 5)).rows
 
@@ -26,7 +27,9 @@ def trimmed(pattern: Pattern) -> Pattern:
 
 @dataclass(frozen=True)
 class Matches:
-    """The items that match a pattern, in the order of their IDs. For a prefix the arrays are views, not copies."""
+    """The items that match a pattern, in the order of their IDs. For a prefix the arrays are views,
+    not copies.
+    """
 
     pattern: Pattern
     rows: np.ndarray  # (m,) int32, index rows
@@ -42,7 +45,9 @@ class Matches:
         return read_level(self.packed, self.levels[level])
 
     def children(self) -> tuple[np.ndarray, np.ndarray]:
-        """The next codes (c,), ascending, and the number of items with each (c,); both empty after a complete ID."""
+        """The next codes (c,), ascending, and the number of items with each (c,); both empty after
+        a complete ID.
+        """
         if len(self.pattern) == len(self.levels):
             return np.zeros(0, int), np.zeros(0, int)
         counts = np.bincount(self.codes(len(self.pattern)))
@@ -52,14 +57,18 @@ class Matches:
     def filtered(self, level: int, code: int) -> "Matches":
         """The matches that have this code at a level after the end of the pattern."""
         assert level >= len(self.pattern)
-        chosen, pattern = self.codes(level) == code, (*self.pattern, *(level - len(self.pattern)) * (None,), code)
+        chosen, pattern = (
+            self.codes(level) == code,
+            (*self.pattern, *(level - len(self.pattern)) * (None,), code),
+        )
         return Matches(pattern, self.rows[chosen], self.packed[chosen], self.levels)
 
 
 class CodeTable:
     """Looks up patterns in an ID table. It copies nothing, so creating one is free.
 
-    A prefix takes two binary searches. Other patterns also scan one code per item below their first open level.
+    A prefix takes two binary searches. Other patterns also scan one code per item below their first
+    open level.
     """
 
     def __init__(self, table: IDTable):
@@ -74,8 +83,8 @@ class CodeTable:
     def match(self, pattern: Pattern) -> Matches:
         """The items that match a pattern.
 
-        Raises ValueError for a code that does not exist, if all levels before it are given; behind an open level it
-        matches nothing.
+        Raises ValueError for a code that does not exist, if all levels before it are given; behind
+        an open level it matches nothing.
         """
         prefix = pattern[: pattern.index(None)] if None in pattern else pattern
         below = self.range(prefix)
@@ -89,9 +98,13 @@ class CodeTable:
         """The table positions of the items below a prefix."""
         open_sizes = self.code_sizes[len(prefix) :]
         ends = pack(
-            np.array([prefix + (0,) * len(open_sizes), prefix + tuple(size - 1 for size in open_sizes)]),
+            np.array(
+                [prefix + (0,) * len(open_sizes), prefix + tuple(size - 1 for size in open_sizes)]
+            ),
             self.code_sizes,
         )
         kind = f"S{ends.shape[1]}"
         ids, (first, last) = self.table.packed.view(kind)[:, 0], ends.view(kind)[:, 0]
-        return slice(int(np.searchsorted(ids, first)), int(np.searchsorted(ids, last, side="right")))
+        return slice(
+            int(np.searchsorted(ids, first)), int(np.searchsorted(ids, last, side="right"))
+        )

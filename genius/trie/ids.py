@@ -1,11 +1,12 @@
 """Packed IDs, and the table of items sorted by ID.
 
-A packed ID holds the bits of its codes one after another, most significant first, padded with zeros to whole bytes
-(at the paper's size 2 + 8·12 bits -> 13 bytes). So the order of the bytes is the order of the codes, and a sorted
-table of packed IDs is itself a trie: the IDs with a common prefix are consecutive.
+A packed ID holds the bits of its codes one after another, most significant first, padded with zeros
+to whole bytes (at the paper's size 2 + 8·12 bits -> 13 bytes). So the order of the bytes is the
+order of the codes, and a sorted table of packed IDs is itself a trie: the IDs with a common prefix
+are consecutive.
 
-Shapes: n items, u distinct IDs, s IDs that several items share, m items or ranges given, M levels, B bytes of a
-packed ID.
+Shapes: n items, u distinct IDs, s IDs that several items share, m items or ranges given, M levels,
+B bytes of a packed ID.
 """
 
 from collections.abc import Sequence
@@ -32,7 +33,9 @@ def check_code_sizes(code_sizes: Sequence[int]) -> None:
     """Raise ValueError if a level has more codes than fit 16 bits."""
     for level, size in enumerate(code_sizes):
         if size > MAX_CODES:
-            raise ValueError(f"level {level} has {size:,} codes; at most {MAX_CODES:,} are supported")
+            raise ValueError(
+                f"level {level} has {size:,} codes; at most {MAX_CODES:,} are supported"
+            )
 
 
 def fields(code_sizes: Sequence[int]) -> list[Field]:
@@ -42,7 +45,9 @@ def fields(code_sizes: Sequence[int]) -> list[Field]:
     result = []
     for width, end in zip(widths, accumulate(widths), strict=True):
         last = (max(end, 1) - 1) // 8
-        result.append(Field(min((end - width) // 8, last), last, 8 * (last + 1) - end, (1 << width) - 1))
+        result.append(
+            Field(min((end - width) // 8, last), last, 8 * (last + 1) - end, (1 << width) - 1)
+        )
     return result
 
 
@@ -52,7 +57,9 @@ def packed_bytes(code_sizes: Sequence[int]) -> int:
 
 
 def pack(codes: np.ndarray, code_sizes: Sequence[int]) -> np.ndarray:
-    """Codes (n, M) -> packed IDs (n, B) uint8. Raises ValueError if a code is outside its level's codebook."""
+    """Codes (n, M) -> packed IDs (n, B) uint8. Raises ValueError if a code is outside its level's
+    codebook.
+    """
     codes = np.asarray(codes)
     if codes.ndim != 2 or codes.shape[1] != len(code_sizes):
         raise ValueError(f"codes have shape {codes.shape}; expected (n, {len(code_sizes)})")
@@ -60,7 +67,10 @@ def pack(codes: np.ndarray, code_sizes: Sequence[int]) -> np.ndarray:
     for level, (field, size) in enumerate(zip(fields(code_sizes), code_sizes, strict=True)):
         column = codes[:, level].astype(np.int64)
         if column.size and not (column.min() >= 0 and column.max() < size):
-            raise ValueError(f"level {level} has codes from {column.min()} to {column.max()}; expected 0 to {size - 1}")
+            raise ValueError(
+                f"level {level} has codes from {column.min()} to {column.max()}; expected "
+                f"0 to {size - 1}"
+            )
         column <<= field.shift
         for byte in range(field.last, field.first - 1, -1):
             packed[:, byte] |= (column & 0xFF).astype(np.uint8)
@@ -78,7 +88,9 @@ def read_level(packed: np.ndarray, field: Field) -> np.ndarray:
 
 def unpack(packed: np.ndarray, code_sizes: Sequence[int]) -> np.ndarray:
     """Packed IDs (…, B) -> codes (…, M) int64."""
-    return np.stack([read_level(packed, field) for field in fields(code_sizes)], axis=-1).astype(np.int64)
+    return np.stack([read_level(packed, field) for field in fields(code_sizes)], axis=-1).astype(
+        np.int64
+    )
 
 
 def check_packed(packed: np.ndarray, code_sizes: Sequence[int]) -> None:
@@ -86,7 +98,8 @@ def check_packed(packed: np.ndarray, code_sizes: Sequence[int]) -> None:
     expected = packed_bytes(code_sizes)
     if packed.ndim != 2 or packed.shape[1] != expected or packed.dtype != np.uint8:
         raise ValueError(
-            f"packed IDs are {packed.dtype} of shape {packed.shape}; expected uint8 of shape (n, {expected})"
+            f"packed IDs are {packed.dtype} of shape {packed.shape}; expected uint8 of "
+            f"shape (n, {expected})"
         )
     levels = fields(code_sizes)
     padding = (1 << levels[-1].shift) - 1
@@ -102,8 +115,8 @@ def expand_ranges(
 ) -> tuple[np.ndarray, np.ndarray]:
     """List the positions in m ranges low … high − 1, given as (m,) each.
 
-    at_most (m,): the largest number of positions to take of each range. Returns (owner, positions), (items,) int64
-    each: the number of the range, and a position in it.
+    at_most (m,): the largest number of positions to take of each range. Returns (owner, positions),
+    (items,) int64 each: the number of the range, and a position in it.
     """
     low = np.asarray(low, dtype=np.int64)
     sizes = high - low if at_most is None else np.minimum(high - low, at_most)
@@ -115,8 +128,8 @@ def expand_ranges(
 class IDTable:
     """All items sorted by ID; the items that share an ID (a bucket) are consecutive.
 
-    The items below a prefix are a range of positions, low … high − 1. The number of an ID is the position of its
-    first item.
+    The items below a prefix are a range of positions, low … high − 1. The number of an ID is the
+    position of its first item.
     """
 
     packed: np.ndarray  # (n, B) uint8, ascending
@@ -126,24 +139,36 @@ class IDTable:
     code_sizes: tuple[int, ...]
 
     @classmethod
-    def build(cls, codes: np.ndarray, code_sizes: Sequence[int], rows: np.ndarray | None = None) -> Self:
-        """Sort items by their codes (n, M). rows (n,): their rows of the index; by default 0 … n − 1.
+    def build(
+        cls, codes: np.ndarray, code_sizes: Sequence[int], rows: np.ndarray | None = None
+    ) -> Self:
+        """Sort items by their codes (n, M). rows (n,): their rows of the index; by default 0 … n −
+        1.
 
         Raises ValueError for an unknown code, for no items, and for a repeated row.
         """
         return cls.from_packed(pack(codes, code_sizes), code_sizes, rows)
 
     @classmethod
-    def from_packed(cls, packed: np.ndarray, code_sizes: Sequence[int], rows: np.ndarray | None = None) -> Self:
-        """As `build`, from packed IDs (n, B). Raises ValueError unless 1 ≤ n < 2³¹ and no row is repeated."""
+    def from_packed(
+        cls, packed: np.ndarray, code_sizes: Sequence[int], rows: np.ndarray | None = None
+    ) -> Self:
+        """As `build`, from packed IDs (n, B). Raises ValueError unless 1 ≤ n < 2³¹ and no row is
+        repeated.
+        """
         rows = np.arange(len(packed)) if rows is None else np.asarray(rows)
         if not 0 < len(packed) < 2**31:
-            raise ValueError(f"{len(packed)} items; an ID table needs at least one item and fewer than 2³¹")
+            raise ValueError(
+                f"{len(packed)} items; an ID table needs at least one item and fewer than 2³¹"
+            )
         order = _sorted_order(packed, rows)
         packed, rows = packed[order], rows[order]
-        ids = np.ascontiguousarray(packed).view(f"S{packed.shape[1]}")[:, 0]  # byte strings, which numpy compares
-        repeats = np.flatnonzero(ids[1:] == ids[:-1]) + 1  # positions of items with the ID of the item before
-        first = np.flatnonzero(np.diff(repeats, prepend=-1) > 1)  # where in `repeats` another ID begins
+        # byte strings, which numpy compares
+        ids = np.ascontiguousarray(packed).view(f"S{packed.shape[1]}")[:, 0]
+        # positions of items with the ID of the item before
+        repeats = np.flatnonzero(ids[1:] == ids[:-1]) + 1
+        # where in `repeats` another ID begins
+        first = np.flatnonzero(np.diff(repeats, prepend=-1) > 1)
         sizes = np.diff(first, append=len(repeats)) + 1
         return cls(
             packed,
@@ -186,12 +211,17 @@ class IDTable:
         """Positions of items (…,) -> the numbers of their IDs (…,)."""
         at = search_sorted(self.shared, positions, "right") - 1  # −1 is the last entry, n
         first = self.shared[at]
-        return np.where((positions >= first) & (positions < first + self.sizes[at]), first, positions)
+        return np.where(
+            (positions >= first) & (positions < first + self.sizes[at]), first, positions
+        )
 
 
-def search_sorted(values: np.ndarray, keys: np.ndarray | int, side: Literal["left", "right"] = "left") -> np.ndarray:
-    """np.searchsorted of integers, values (n,) and keys (…,) -> (…,), without the copy of all values
-    that it makes for integers of another type."""
+def search_sorted(
+    values: np.ndarray, keys: np.ndarray | int, side: Literal["left", "right"] = "left"
+) -> np.ndarray:
+    """np.searchsorted of integers, values (n,) and keys (…,) -> (…,), without the copy of all
+    values that it makes for integers of another type.
+    """
     keys, limits = np.asarray(keys), np.iinfo(values.dtype)
     places = np.searchsorted(values, keys.clip(limits.min, limits.max).astype(values.dtype), side)
     return np.where(keys > limits.max, len(values), np.where(keys < limits.min, 0, places))
@@ -207,5 +237,6 @@ def _sorted_order(packed: np.ndarray, rows: np.ndarray) -> np.ndarray:
         raise ValueError("a row is repeated; an item has one ID")
     words = np.zeros((len(packed), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
     words[:, : packed.shape[1]] = packed
-    words = words.view(">u8").T.astype(np.uint64, order="C")  # integers sort faster than byte strings
+    # integers sort faster than byte strings
+    words = words.view(">u8").T.astype(np.uint64, order="C")
     return np.lexsort(words[::-1] if ascending else (rows, *words[::-1]))

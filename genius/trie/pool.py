@@ -12,7 +12,9 @@ from genius.trie.trie import Trie
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """An ID table with its trie. Immutable: a changed index has another pool; a running search keeps the old one."""
+    """An ID table with its trie. Immutable: a changed index has another pool; a running search
+    keeps the old one.
+    """
 
     table: IDTable
     trie: Trie
@@ -27,7 +29,8 @@ class Pool:
         device: torch.device | str = "cpu",
         norms: np.ndarray | None = None,
     ) -> "Pool":
-        """Build table and trie from packed IDs (n, B) of the items at `rows` (n,), by default 0 … n − 1.
+        """Build table and trie from packed IDs (n, B) of the items at `rows` (n,), by default 0 … n
+        − 1.
 
         device: where the trie lies. Raises ValueError if there are no items or a row is repeated.
         """

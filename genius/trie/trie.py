@@ -1,16 +1,19 @@
-"""The valid IDs as a trie on the search device: crowded prefixes as CSR arrays, the others as sorted IDs.
+"""The valid IDs as a trie on the search device: crowded prefixes as CSR arrays, the others as
+sorted IDs.
 
-The items below a prefix are a range of positions in the ID table. A node of the trie is an integer that holds it:
+The items below a prefix are a range of positions in the ID table. A node of the trie is an integer
+that holds it:
 
     low << 32 | high    two or more distinct IDs lie below
     ~low                exactly one ID lies below, number low, however many items share it
 
-A prefix of at most MAX_SCANNED items has no entry: its children are read from the packed IDs of its items. Prefixes
-with more items are *crowded*: sorted by position, each with an edge per child. Every edge to a prefix that is not
-crowded has an item of its own below it, so there are few more edges (six bytes each) than items, and far fewer
-crowded prefixes.
+A prefix of at most MAX_SCANNED items has no entry: its children are read from the packed IDs of its
+items. Prefixes with more items are *crowded*: sorted by position, each with an edge per child.
+Every edge to a prefix that is not crowded has an item of its own below it, so there are few more
+edges (six bytes each) than items, and far fewer crowded prefixes.
 
-Shapes: p prefixes given, c children found, n items, x crowded prefixes, e edges, B bytes of a packed ID, M levels.
+Shapes: p prefixes given, c children found, n items, x crowded prefixes, e edges, B bytes of a
+packed ID, M levels.
 """
 
 import copy
@@ -25,7 +28,8 @@ from torch import Tensor
 
 from genius.trie.ids import Field, IDTable, fields, read_level
 
-MAX_SCANNED = 16  # items of a prefix without an entry; a larger value takes more time, a smaller one more memory
+# items of a prefix without an entry; a larger value takes more time, a smaller one more memory
+MAX_SCANNED = 16
 
 
 @dataclass(frozen=True)
@@ -38,19 +42,29 @@ class Children:
 
 
 class CrowdedPrefixes(NamedTuple):
-    """The prefixes with more than MAX_SCANNED items and two or more IDs, by level, then by position, as CSR."""
+    """The prefixes with more than MAX_SCANNED items and two or more IDs, by level, then by
+    position, as CSR.
+    """
 
     low: np.ndarray  # (x,) int32 first item below each
-    first_edge: np.ndarray  # (x + 1,) int32 its children are edges first_edge[i] … first_edge[i + 1] − 1
+    # (x + 1,) int32 its children are edges first_edge[i] … first_edge[i + 1] − 1
+    first_edge: np.ndarray
     edge_code: np.ndarray  # (e,) uint16 stored as int16, which torch can index
-    edge_low: np.ndarray  # (e,) int32 first item below each child, or ~first if only one ID lies below
-    levels: np.ndarray  # (M + 1,) int32 prefixes of l codes are numbers levels[l] … levels[l + 1] − 1
+    # (e,) int32 first item below each child, or ~first if only one ID lies below
+    edge_low: np.ndarray
+    # (M + 1,) int32 prefixes of l codes are numbers levels[l] … levels[l + 1] − 1
+    levels: np.ndarray
 
 
 class Trie:
     """The codes that may follow a prefix. Immutable; safe to share between threads."""
 
-    def __init__(self, table: IDTable, device: torch.device | str = "cpu", crowded: CrowdedPrefixes | None = None):
+    def __init__(
+        self,
+        table: IDTable,
+        device: torch.device | str = "cpu",
+        crowded: CrowdedPrefixes | None = None,
+    ):
         """crowded: the result of `find_crowded_prefixes` for this table if it is known."""
         self.crowded = find_crowded_prefixes(table) if crowded is None else crowded
         self.levels = len(table.code_sizes)
@@ -75,7 +89,9 @@ class Trie:
     @property
     def first_codes(self) -> Tensor:
         """(c,) the codes that an ID may begin with, ascending."""
-        return self._first_codes if not self.prefix else self._first_codes.new_tensor(self.prefix[:1])
+        return (
+            self._first_codes if not self.prefix else self._first_codes.new_tensor(self.prefix[:1])
+        )
 
     @cached_property
     def _first_codes(self) -> Tensor:
@@ -107,7 +123,8 @@ class Trie:
     def _children(self, nodes: Tensor, level: int) -> Children:
         """As `children`, without regard to `prefix`."""
         low = self.lowest(nodes)
-        sizes = torch.where(nodes < 0, 1, (nodes & 0xFFFFFFFF) - low)  # for a single ID its first item is enough
+        # for a single ID its first item is enough
+        sizes = torch.where(nodes < 0, 1, (nodes & 0xFFFFFFFF) - low)
         crowded = sizes > MAX_SCANNED
         count = int(crowded.sum())
         if count == 0:
@@ -137,7 +154,9 @@ class Trie:
         return Children(owner, code, torch.where(edge_low < 0, edge_low, ranges))
 
     def _scan_items(self, low: Tensor, sizes: Tensor, level: int) -> Children:
-        """Children of prefixes without an entry, from the packed IDs of their items; low, sizes (p,)."""
+        """Children of prefixes without an entry, from the packed IDs of their items; low, sizes
+        (p,).
+        """
         owner, position = expand_on_device(low, sizes)
         code = _read_level(self._packed, position, self._fields[level])
         if len(owner) == len(low):
@@ -166,14 +185,20 @@ class Trie:
         return torch.where(nodes < 0, ~nodes, nodes >> 32)
 
     def ranges(self, nodes: Tensor) -> tuple[Tensor, Tensor]:
-        """The items below each prefix: nodes (…,) -> low, high (…,), positions low … high − 1 of the table."""
+        """The items below each prefix: nodes (…,) -> low, high (…,), positions low … high − 1 of
+        the table.
+        """
         low = self.lowest(nodes)
         return low, torch.where(nodes < 0, low + self._bucket_sizes(low), nodes & 0xFFFFFFFF)
 
     def codes(self, positions: Tensor) -> Tensor:
         """Positions of items (p,) -> their codes (p, M) long, as `IDTable.codes` reads them."""
-        columns = self._packed.index_select(0, positions).T.contiguous()  # (B, p): memory is read once for all levels
-        return torch.stack([_code([*columns[field.first : field.last + 1]], field) for field in self._fields], dim=1)
+        # (B, p): memory is read once for all levels
+        columns = self._packed.index_select(0, positions).T.contiguous()
+        return torch.stack(
+            [_code([*columns[field.first : field.last + 1]], field) for field in self._fields],
+            dim=1,
+        )
 
     def item_counts(self, nodes: Tensor) -> Tensor:
         """The number of items below each prefix: nodes (…,) -> (…,)."""
@@ -182,36 +207,51 @@ class Trie:
 
 
 def expand_on_device(first: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
-    """`expand_ranges` on the device: p ranges, given by their first numbers and sizes -> (owner, number), (c,) each."""
+    """`expand_ranges` on the device: p ranges, given by their first numbers and sizes -> (owner,
+    number), (c,) each.
+    """
     ends = sizes.cumsum(0)
     count = int(ends[-1])
     owner = torch.repeat_interleave(sizes, output_size=count)
-    return owner, (first - ends + sizes).index_select(0, owner).add_(torch.arange(count, device=first.device))
+    return owner, (first - ends + sizes).index_select(0, owner).add_(
+        torch.arange(count, device=first.device)
+    )
 
 
 def _merge_children(mask: Tensor, first: Children, second: Children) -> Children:
-    """Children of p prefixes in order: `first` of those where mask (p,) is true, `second` of the others."""
+    """Children of p prefixes in order: `first` of those where mask (p,) is true, `second` of the
+    others.
+    """
     owner1, owner2 = mask.nonzero()[:, 0][first.owner], (~mask).nonzero()[:, 0][second.owner]
-    position = torch.cat([_merge_positions(owner1, owner2, len(mask)), _merge_positions(owner2, owner1, len(mask))])
+    position = torch.cat(
+        [_merge_positions(owner1, owner2, len(mask)), _merge_positions(owner2, owner1, len(mask))]
+    )
 
     def merged(values: Tensor, others: Tensor) -> Tensor:
         return torch.empty_like(position).index_copy_(0, position, torch.cat([values, others]))
 
-    return Children(merged(owner1, owner2), merged(first.code, second.code), merged(first.node, second.node))
+    return Children(
+        merged(owner1, owner2), merged(first.code, second.code), merged(first.node, second.node)
+    )
 
 
 def _merge_positions(owner: Tensor, others: Tensor, owners: int) -> Tensor:
-    """The position of each of `owner` after merging with `others`; both ascend and have no number in common."""
+    """The position of each of `owner` after merging with `others`; both ascend and have no number
+    in common.
+    """
     before = torch.bincount(others, minlength=owners).cumsum(0)
     return before.index_select(0, owner) + torch.arange(len(owner), device=owner.device)
 
 
 def find_crowded_prefixes(table: IDTable) -> CrowdedPrefixes:
-    """Find the prefixes with more than MAX_SCANNED items, all of one length at a time, the empty prefix first."""
+    """Find the prefixes with more than MAX_SCANNED items, all of one length at a time, the empty
+    prefix first.
+    """
     low, high = np.array([0]), np.array([len(table)])
     if table.distinct == 1 or len(table) <= MAX_SCANNED:
         low = high = low[:0]
-    begins = np.zeros(len(table), dtype=bool)  # whether an item differs from the one before in a code so far
+    # whether an item differs from the one before in a code so far
+    begins = np.zeros(len(table), dtype=bool)
     begins[0] = True
     lows, first_edges, codes, edge_lows, bounds, edges = [], [], [], [], [0], 0
     for field in fields(table.code_sizes):
@@ -224,7 +264,8 @@ def find_crowded_prefixes(table: IDTable) -> CrowdedPrefixes:
         first = np.flatnonzero(begins & _inside(low, high, len(table)))  # first item of each edge
         first_edge = np.searchsorted(first, low)
         items = np.append(first[1:], 0)
-        items[np.append(first_edge[1:], len(first)) - 1] = high  # the last edge ends with its prefix
+        # the last edge ends with its prefix
+        items[np.append(first_edge[1:], len(first)) - 1] = high
         items -= first
         single = items == 1
         several = np.flatnonzero(~single)
@@ -246,14 +287,20 @@ def find_crowded_prefixes(table: IDTable) -> CrowdedPrefixes:
 
 
 def _inside(low: np.ndarray, high: np.ndarray, n: int) -> np.ndarray:
-    """(n,) bool: whether each position lies in one of the ranges low … high − 1, which are sorted and disjoint."""
-    lengths = np.diff(np.stack([low, high], axis=1).ravel(), prepend=0, append=n)  # outside, inside, …, outside
+    """(n,) bool: whether each position lies in one of the ranges low … high − 1, which are sorted
+    and disjoint.
+    """
+    # outside, inside, …, outside
+    lengths = np.diff(np.stack([low, high], axis=1).ravel(), prepend=0, append=n)
     return np.repeat(np.arange(len(lengths)) % 2 == 1, lengths)
 
 
 def _read_level(packed: Tensor, positions: Tensor, field: Field) -> Tensor:
     """`read_level` on the device: packed IDs (n, B) uint8 at positions (p,) -> (p,) long."""
-    return _code([packed[:, byte].index_select(0, positions) for byte in range(field.first, field.last + 1)], field)
+    return _code(
+        [packed[:, byte].index_select(0, positions) for byte in range(field.first, field.last + 1)],
+        field,
+    )
 
 
 def _code(columns: Sequence[Tensor], field: Field) -> Tensor:

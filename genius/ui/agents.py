@@ -84,7 +84,9 @@ class Agents:
             for name, parameter in signature.parameters.items()
         ]
         given = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=Context)
-        keywords = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+        keywords = [
+            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters
+        ]
         call.__name__ = function.__name__
         call.__doc__ = inspect.getdoc(function) or ""
         call.__doc__ += f" A picture is given as {DATA_URI}" * bool(pictured)

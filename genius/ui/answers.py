@@ -16,7 +16,9 @@ NOTICE_PAGE = Template(Path(__file__).with_name("notice.html").read_text(encodin
 
 def wants_page(scope: Scope) -> bool:
     """Whether the request is that of a browser for a page, and not that of a program."""
-    return scope["method"] in ("GET", "HEAD") and "text/html" in Headers(scope=scope).get("accept", "")
+    return scope["method"] in ("GET", "HEAD") and "text/html" in Headers(scope=scope).get(
+        "accept", ""
+    )
 
 
 def refusal(scope: Scope, status: int, sentence: str, refresh: bool = False) -> Response:
@@ -27,9 +29,12 @@ def refusal(scope: Scope, status: int, sentence: str, refresh: bool = False) -> 
 
 
 def notice_page(scope: Scope, status: int, sentence: str, refresh: bool = False) -> Response:
-    """A page with one sentence, and a link to the first run; refresh: it loads itself again after a while instead."""
+    """A page with one sentence, and a link to the first run; refresh: it loads itself again after a
+    while instead.
+    """
     refresh_tag = f'<meta http-equiv="refresh" content="{REFRESH_SECONDS}">' if refresh else ""
-    home = "../" * (scope["path"].count("/") - 1) or "./"  # relative, as a proxy may serve all this below a path
+    # relative, as a proxy may serve all this below a path
+    home = "../" * (scope["path"].count("/") - 1) or "./"
     link = "" if refresh else f'\n<p><a href="{home}">To the first run</a></p>'
     page = NOTICE_PAGE.substitute(refresh=refresh_tag, sentence=html.escape(sentence), link=link)
     return HTMLResponse(page, status, headers={"Cache-Control": "no-store"})

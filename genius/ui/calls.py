@@ -1,8 +1,9 @@
-"""The calls of the public endpoints of a run: how many may wait, who asks, and when each is answered.
+"""The calls of the public endpoints of a run: how many may wait, who asks, and when each is
+answered.
 
-A call is accepted by its POST, answered by its function, and delivered when its client has read the stream of its
-answer. `Calls` knows each from its first moment to its last, so that the limits, the metrics and the end of the server
-rest on our own account of them.
+A call is accepted by its POST, answered by its function, and delivered when its client has read the
+stream of its answer. `Calls` knows each from its first moment to its last, so that the limits, the
+metrics and the end of the server rest on our own account of them.
 """
 
 import time
@@ -17,12 +18,16 @@ from genius.errors import UserError
 from genius.search.batching import Asker, asker
 
 QUEUE_FULL = "Too many requests are waiting; try again in a moment."
-CLIENT_SHARE_FULL = "Too many of your requests are waiting; send more when some of them are answered."
+CLIENT_SHARE_FULL = (
+    "Too many of your requests are waiting; send more when some of them are answered."
+)
 UNFETCHED_SECONDS = 60  # after which an answer that nobody fetches is forgotten
 
 
 def one_at_a_time(kind: str) -> Callable[[Callable], Callable]:
-    """Calls of the endpoints of a kind wait for each other in the queue, where they take no thread."""
+    """Calls of the endpoints of a kind wait for each other in the queue, where they take no
+    thread.
+    """
 
     def mark(function: Callable) -> Callable:
         function.one_at_a_time = kind  # type: ignore[attr-defined]
@@ -92,7 +97,9 @@ class Calls:
 
     @contextmanager
     def listening(self, name: str) -> Iterator[None]:
-        """Around the stream of answers to an event or a session. What waits for nobody is not answered any more."""
+        """Around the stream of answers to an event or a session. What waits for nobody is not
+        answered any more.
+        """
         for call in self.named(name):
             call.listens = True
         try:

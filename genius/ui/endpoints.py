@@ -1,8 +1,10 @@
-"""The public endpoints of a run, as Gradio serves them: queue, streams of answers, uploads, `gradio_client`.
+"""The public endpoints of a run, as Gradio serves them: queue, streams of answers, uploads,
+`gradio_client`.
 
-Of Gradio only public names are used. An endpoint is a function with types and a docstring; `gr.api` makes its address,
-and `Gate` stands before Gradio's application: it opens only the addresses that clients need, accepts calls as `Calls`
-allows, completes and checks their arguments, and answers every failure with a sentence.
+Of Gradio only public names are used. An endpoint is a function with types and a docstring; `gr.api`
+makes its address, and `Gate` stands before Gradio's application: it opens only the addresses that
+clients need, accepts calls as `Calls` allows, completes and checks their arguments, and answers
+every failure with a sentence.
 """
 
 import inspect
@@ -14,8 +16,10 @@ from contextvars import copy_context
 from pathlib import Path
 from typing import Any, get_type_hints
 
-os.environ.setdefault("GRADIO_TEMP_DIR", str(Path(tempfile.gettempdir()) / "gradio"))  # where uploads lie
-os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", "100")  # it would remember 10,000 calls, of which we ask nothing
+# where uploads lie
+os.environ.setdefault("GRADIO_TEMP_DIR", str(Path(tempfile.gettempdir()) / "gradio"))
+# it would remember 10,000 calls, of which we ask nothing
+os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", "100")
 
 import gradio as gr
 from fastapi import FastAPI
@@ -28,8 +32,10 @@ from genius.ui.calls import Call, Calls
 from genius.ui.failures import sentence_for
 from genius.ui.security import MAX_EDITOR_UPLOAD, UPLOAD_LIFETIME
 
-MAX_FILE = 10 * 2**20  # bytes of a file that is uploaded, which may be a ZIP where visitors add items
-MAX_SESSIONS = 64  # that Gradio keeps, each with a description of all endpoints; they hold nothing of a caller
+# bytes of a file that is uploaded, which may be a ZIP where visitors add items
+MAX_FILE = 10 * 2**20
+# that Gradio keeps, each with a description of all endpoints; they hold nothing of a caller
+MAX_SESSIONS = 64
 CALL = "x-genius-call"  # the header by which a function finds its call; the gate sets it
 
 Recorder = Callable[[str, Call], AbstractContextManager[None]]
@@ -43,7 +49,12 @@ class Endpoints:
     """
 
     def __init__(
-        self, public: Sequence[Callable], page: Sequence[Callable], engine: Engine, record: Recorder, most: int = 64
+        self,
+        public: Sequence[Callable],
+        page: Sequence[Callable],
+        engine: Engine,
+        record: Recorder,
+        most: int = 64,
     ):
         self.public = {function.__name__: function for function in public}
         self.functions = self.public | {function.__name__: function for function in page}
@@ -52,13 +63,19 @@ class Endpoints:
     @contextmanager
     def answering(self, name: str, call_id: str) -> Iterator[None]:
         """Around a function: it sees one snapshot of the index."""
-        with self.calls.answering(call_id) as call, self.record(name, call), self.engine.versions.snapshot():
+        with (
+            self.calls.answering(call_id) as call,
+            self.record(name, call),
+            self.engine.versions.snapshot(),
+        ):
             if call.refusal:
                 raise UserError(call.refusal)
             yield
 
     def served(self, name: str) -> Callable:
-        """The function as Gradio calls it: with the request, which names the call, as its last argument."""
+        """The function as Gradio calls it: with the request, which names the call, as its last
+        argument.
+        """
         function = self.functions[name]
 
         def stream(*arguments: Any) -> Generator[Any, None, None]:
@@ -73,7 +90,9 @@ class Endpoints:
                 raise gr.Error(sentence_for(error), print_exception=False) from None
 
         def stream_in_one_context(*arguments: Any) -> Iterator[Any]:
-            """Gradio asks for each value on another thread; what is set around the function is of one context."""
+            """Gradio asks for each value on another thread; what is set around the function is of
+            one context.
+            """
             context, values = copy_context(), stream(*arguments)
             try:
                 while True:
@@ -85,7 +104,9 @@ class Endpoints:
             finally:
                 context.run(values.close)
 
-        return with_request(function, stream_in_one_context if inspect.isgeneratorfunction(function) else answer)
+        return with_request(
+            function, stream_in_one_context if inspect.isgeneratorfunction(function) else answer
+        )
 
     def application(self, root_path: str, editable: bool) -> FastAPI:
         """Gradio's application with these endpoints, without its page."""
@@ -94,11 +115,16 @@ class Endpoints:
                 seen = "public" if name in self.public else "undocumented"
                 served = self.served(name)
                 kind = getattr(self.functions[name], "one_at_a_time", None)
-                limits = {"concurrency_limit": 1, "concurrency_id": kind} if kind else {"concurrency_limit": None}
+                limits = (
+                    {"concurrency_limit": 1, "concurrency_id": kind}
+                    if kind
+                    else {"concurrency_limit": None}
+                )
                 gr.api(served, api_name=name, api_visibility=seen, **limits)
         blocks.queue(api_open=False)
         blocks.state_session_capacity = MAX_SESSIONS
-        # its own rules for other origins do not apply where there are rules already: those of the server
+        # its own rules for other origins do not apply where there are rules already: those of the
+        # server
         app = FastAPI(middleware=[Middleware(CORSMiddleware)], openapi_url=None)
         gr.mount_gradio_app(
             app,
@@ -119,9 +145,13 @@ class Endpoints:
 
 
 def with_request(function: Callable, served: Any) -> Callable:
-    """`served` with the name, the types and the docstring of a function, and a last parameter for the request."""
+    """`served` with the name, the types and the docstring of a function, and a last parameter for
+    the request.
+    """
     signature = inspect.signature(function)
-    request = inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=gr.Request)
+    request = inspect.Parameter(
+        "request", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=gr.Request
+    )
     served.__name__, served.__doc__ = function.__name__, function.__doc__
     served.__annotations__ = get_type_hints(function) | {"request": gr.Request}
     parameters = [*signature.parameters.values(), request.replace(default=None)]
@@ -138,8 +168,9 @@ DEFAULTS = inspect.Parameter.empty
 
 
 def completed(function: Callable, arguments: Any) -> list[Any] | None:
-    """The arguments of a call, in order or by name, with the defaults of those that were left out; None where they do
-    not fit."""
+    """The arguments of a call, in order or by name, with the defaults of those that were left out;
+    None where they do not fit.
+    """
     parameters = inspect.signature(function).parameters
     if isinstance(arguments, dict):
         if arguments.keys() - parameters.keys():

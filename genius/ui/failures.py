@@ -1,5 +1,5 @@
-"""The sentences that answer what fails. The log gets one line for each refused request, and a traceback only for a
-fault of ours.
+"""The sentences that answer what fails. The log gets one line for each refused request, and a
+traceback only for a fault of ours.
 """
 
 import logging

@@ -1,7 +1,9 @@
-"""The files of the page as they are served: HTML, modules of scripts, styles, a font, and plotly's script.
+"""The files of the page as they are served: HTML, modules of scripts, styles, a font, and plotly's
+script.
 
-All but the page itself lie below a name that is made of what is in them, so that a browser may keep them for ever and
-yet never shows an old one beside a new one. They hold nothing of a run, and come without a login.
+All but the page itself lie below a name that is made of what is in them, so that a browser may keep
+them for ever and yet never shows an old one beside a new one. They hold nothing of a run, and come
+without a login.
 """
 
 import gzip
@@ -16,7 +18,11 @@ from starlette.types import Scope
 STATIC = Path(__file__).with_name("static")
 PLOTLY_NAME = "plotly.js"
 FOR_EVER = "public, max-age=31536000, immutable"
-TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".woff2": "font/woff2"}
+TYPES = {
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".woff2": "font/woff2",
+}
 COMPRESSED = {".js", ".css", ".html", ".svg"}
 
 
@@ -37,10 +43,14 @@ class PageFiles:
         for name, data in content.items():
             total.update(name.encode() + data)
         self.version = total.hexdigest()
-        content["index.html"] = content["index.html"].replace(b"static/", b"static/%s/" % self.version.encode())
+        content["index.html"] = content["index.html"].replace(
+            b"static/", b"static/%s/" % self.version.encode()
+        )
         self.content = content
         self.packed = {
-            name: gzip.compress(data, 6, mtime=0) for name, data in content.items() if Path(name).suffix in COMPRESSED
+            name: gzip.compress(data, 6, mtime=0)
+            for name, data in content.items()
+            if Path(name).suffix in COMPRESSED
         }
 
     def answer(self, scope: Scope, path: str) -> Response | None:
@@ -68,5 +78,7 @@ class PageFiles:
         headers |= {"X-Content-Type-Options": "nosniff", "Vary": "Accept-Encoding"}
         accepts = dict(scope["headers"]).get(b"accept-encoding", b"")
         if name in self.packed and b"gzip" in accepts:
-            return Response(self.packed[name], media_type=kind, headers=headers | {"Content-Encoding": "gzip"})
+            return Response(
+                self.packed[name], media_type=kind, headers=headers | {"Content-Encoding": "gzip"}
+            )
         return Response(self.content[name], media_type=kind, headers=headers)

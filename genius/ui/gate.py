@@ -1,7 +1,7 @@
 """What of Gradio's application is open, and how a call gets in.
 
-Only the addresses that `gradio_client` and the page need are open; all else that Gradio serves, its page too, is
-answered with 404 before Gradio sees it.
+Only the addresses that `gradio_client` and the page need are open; all else that Gradio serves, its
+page too, is answered with 404 before Gradio sees it.
 """
 
 import json
@@ -21,7 +21,9 @@ from genius.ui.failures import ENDPOINT_MISMATCH, NO_FILE, SERVER_FAULT, UNKNOWN
 from genius.ui.security import client_of, json_refusal
 
 API = "/gradio_api"
-POSTS = re.compile(rf"{API}/(?:(?P<upload>upload)|(?P<join>queue/join)|call/(?:v2/)?(?P<name>\w+)|cancel|reset)/?")
+POSTS = re.compile(
+    rf"{API}/(?:(?P<upload>upload)|(?P<join>queue/join)|call/(?:v2/)?(?P<name>\w+)|cancel|reset)/?"
+)
 GETS = re.compile(
     rf"/config|{API}/(?:info|upload_progress|heartbeat/\w+|file=.+|startup-events"
     r"|(?P<data>queue/data)|call/(?:v2/)?\w+/(?P<event>\w+))/?"
@@ -43,7 +45,11 @@ class Gate:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path, method = scope["path"], scope["method"]
         known = (
-            POSTS.fullmatch(path) if method == "POST" else GETS.fullmatch(path) if method in ("GET", "HEAD") else None
+            POSTS.fullmatch(path)
+            if method == "POST"
+            else GETS.fullmatch(path)
+            if method in ("GET", "HEAD")
+            else None
         )
         if known is None:
             return await self.refuse(404, NO_ADDRESS, scope, receive, send)
@@ -57,7 +63,9 @@ class Gate:
         return await self.forward(scope, receive, send)
 
     async def call(self, name: str | None, scope: Scope, receive: Receive, send: Send) -> None:
-        """Accept a call, and hand it to Gradio with all its arguments. name: its endpoint; None: a number names it."""
+        """Accept a call, and hand it to Gradio with all its arguments. name: its endpoint; None: a
+        number names it.
+        """
         try:
             body = json.loads(await read_body(receive))
             assert isinstance(body, dict)
@@ -65,10 +73,14 @@ class Gate:
         except (UnicodeEncodeError, RecursionError):
             return await self.refuse(400, INVALID, scope, receive, send)
         except (ValueError, AssertionError):
-            return await self.refuse(400, "The request is malformed: it is no JSON object.", scope, receive, send)
+            return await self.refuse(
+                400, "The request is malformed: it is no JSON object.", scope, receive, send
+            )
         if name is None:
             number = body.get("fn_index")
-            name = self.names[number] if type(number) is int and 0 <= number < len(self.names) else ""
+            name = (
+                self.names[number] if type(number) is int and 0 <= number < len(self.names) else ""
+            )
         if name not in self.endpoints.functions:
             return await self.refuse(404, UNKNOWN_ENDPOINT, scope, receive, send)
         by_number = scope["path"].rstrip("/").endswith("/join")
@@ -93,8 +105,16 @@ class Gate:
             asked |= {"fn_index": self.names.index(name), "session_hash": session}
             path = f"{API}/queue/join"
         content = json.dumps(asked).encode()
-        kept = [(key, value) for key, value in scope["headers"] if key not in (b"content-length", CALL.encode())]
-        headers = [*kept, (b"content-length", b"%d" % len(content)), (CALL.encode(), call.id.encode())]
+        kept = [
+            (key, value)
+            for key, value in scope["headers"]
+            if key not in (b"content-length", CALL.encode())
+        ]
+        headers = [
+            *kept,
+            (b"content-length", b"%d" % len(content)),
+            (CALL.encode(), call.id.encode()),
+        ]
         accepted = {**scope, "path": path, "raw_path": path.encode(), "headers": headers}
         answer = Accepting(call, session if by_number else None, send)
         try:
@@ -111,18 +131,26 @@ class Gate:
         except Exception as error:
             if answer.started and answer.status != 500:
                 raise
-            sentence = NO_FILE if "/upload" in scope["path"] and isinstance(error, TypeError) else SERVER_FAULT
+            sentence = (
+                NO_FILE
+                if "/upload" in scope["path"] and isinstance(error, TypeError)
+                else SERVER_FAULT
+            )
             if sentence == SERVER_FAULT:
                 log.error("Gradio failed at %s", quoted(scope["path"]), exc_info=error)
             await self.refuse(422 if sentence == NO_FILE else 500, sentence, scope, receive, send)
 
-    async def refuse(self, status: int, sentence: str, scope: Scope, receive: Receive, send: Send) -> None:
+    async def refuse(
+        self, status: int, sentence: str, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         log.warning("refused %s %s: %r", scope["method"], quoted(scope["path"]), sentence)
         await json_refusal(status, sentence)(scope, receive, send)
 
 
 class Accepting:
-    """Learns from Gradio's answer to a POST by which names the stream of the call will be asked for."""
+    """Learns from Gradio's answer to a POST by which names the stream of the call will be asked
+    for.
+    """
 
     def __init__(self, call: Call, session: str | None, send: Send):
         self.call, self.session, self._send, self.body, self.status = call, session, send, b"", 0
@@ -139,8 +167,9 @@ class Accepting:
 
 
 class Legible:
-    """Passes an answer of Gradio's on; one that says that something is wrong becomes {"error", "detail"}.
-    After the status 500 Gradio raises what failed, which `Gate.forward` answers."""
+    """Passes an answer of Gradio's on; one that says that something is wrong becomes {"error",
+    "detail"}. After the status 500 Gradio raises what failed, which `Gate.forward` answers.
+    """
 
     def __init__(self, scope: Scope, receive: Receive, send: Send):
         self.scope, self.receive, self._send = scope, receive, send
@@ -154,9 +183,15 @@ class Legible:
             self.body += message.get("body", b"")
         if not self.status:
             await self._send(message)
-        elif self.status != 500 and message["type"] == "http.response.body" and not message.get("more_body"):
+        elif (
+            self.status != 500
+            and message["type"] == "http.response.body"
+            and not message.get("more_body")
+        ):
             sentence = sentence_of(self.body, self.status)
-            log.warning("refused %s %s: %r", self.scope["method"], quoted(self.scope["path"]), sentence)
+            log.warning(
+                "refused %s %s: %r", self.scope["method"], quoted(self.scope["path"]), sentence
+            )
             await json_refusal(self.status, sentence)(self.scope, self.receive, self._send)
 
 
@@ -175,7 +210,9 @@ def sentence_of(body: bytes, status: int) -> str:
 
 
 def check_files(value: Any) -> None:
-    """Raise UserError for a file that is no upload: Gradio would fetch a link before any function sees it."""
+    """Raise UserError for a file that is no upload: Gradio would fetch a link before any function
+    sees it.
+    """
     if isinstance(value, dict) and value.get("meta"):
         upload_path(value)
     elif isinstance(value, dict | list):

@@ -1,7 +1,7 @@
 """Who is signed in: names and passwords, and the cookie of a browser or program that gave them.
 
-All runs of a server share their logins. A signed-in visitor is known by a random token in a cookie; an agent sends
-HTTP's basic login with each request.
+All runs of a server share their logins. A signed-in visitor is known by a random token in a cookie;
+an agent sends HTTP's basic login with each request.
 """
 
 import base64
@@ -26,7 +26,9 @@ SIGNED_OUT = "You are signed out; sign in again."
 
 
 class Login:
-    """The logins of a server. cross_site: another site may embed the page, so its cookie must come along."""
+    """The logins of a server. cross_site: another site may embed the page, so its cookie must come
+    along.
+    """
 
     def __init__(self, logins: Logins, cross_site: bool = False):
         self.passwords = dict(logins)
@@ -34,7 +36,9 @@ class Login:
         self.same_site: Literal["none", "lax"] = "none" if cross_site else "lax"
 
     def name_of(self, cookies: Mapping[str, str]) -> str | None:
-        """The name of who is signed in; an empty one where nobody needs to be, None where somebody does."""
+        """The name of who is signed in; an empty one where nobody needs to be, None where somebody
+        does.
+        """
         if not self.passwords:
             return ""
         return self.tokens.get(cookies.get(COOKIE, ""))
@@ -53,18 +57,27 @@ class Login:
         return self.knows(name, password)
 
     async def sign_in(self, request: Request) -> Response:
-        """The answer to a form with username and password: a cookie; for a browser, the way to the page."""
+        """The answer to a form with username and password: a cookie; for a browser, the way to the
+        page.
+        """
         fields = {}
         with contextlib.suppress(ValueError):
-            fields = {key: values[0] for key, values in parse_qs((await request.body()).decode()).items()}
-        name, reads_page = fields.get("username", ""), "text/html" in request.headers.get("accept", "")
+            fields = {
+                key: values[0] for key, values in parse_qs((await request.body()).decode()).items()
+            }
+        name, reads_page = (
+            fields.get("username", ""),
+            "text/html" in request.headers.get("accept", ""),
+        )
         if not self.knows(name, fields.get("password", "")):
             return self.page(WRONG, 400) if reads_page else json_refusal(400, WRONG)
         answer = RedirectResponse("./", 303) if reads_page else JSONResponse({"success": True})
         token = secrets.token_urlsafe(24)
         self.tokens[token] = name
         secure = self.same_site == "none" or request.url.scheme == "https"
-        answer.set_cookie(COOKIE, token, httponly=True, samesite=self.same_site, secure=secure, path="/")
+        answer.set_cookie(
+            COOKIE, token, httponly=True, samesite=self.same_site, secure=secure, path="/"
+        )
         return answer
 
     def sign_out(self, request: Request) -> Response:

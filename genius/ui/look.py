@@ -1,8 +1,8 @@
 """What the page looks at: GET routes that answer with JSON or a file, each with an ETag.
 
-A look is a function. Its parameters are read by their names from the path and the query string of a request; it answers
-with what JSON can hold, or with a `File`. It changes nothing, so a browser may keep what it got and ask only whether
-that is still true.
+A look is a function. Its parameters are read by their names from the path and the query string of a
+request; it answers with what JSON can hold, or with a `File`. It changes nothing, so a browser may
+keep what it got and ask only whether that is still true.
 """
 
 import hashlib
@@ -100,13 +100,19 @@ def converted(name: str, text: str, kind: type) -> Any:
         text.encode()
         return kind(text)
     except ValueError:
-        raise UserError(f"{name} must be of the type {kind.__name__}, not {quoted(text)}.") from None
+        raise UserError(
+            f"{name} must be of the type {kind.__name__}, not {quoted(text)}."
+        ) from None
 
 
 def with_etag(found: File, request: Request) -> Response:
     """The file, or 304 where the browser has it."""
     etag = f'"{hashlib.blake2b(found.content, digest_size=12).hexdigest()}"'
-    headers = {"ETag": etag, "Cache-Control": KEPT if found.kept else REVALIDATED, "X-Content-Type-Options": "nosniff"}
+    headers = {
+        "ETag": etag,
+        "Cache-Control": KEPT if found.kept else REVALIDATED,
+        "X-Content-Type-Options": "nosniff",
+    }
     if etag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
     if found.name:

@@ -1,10 +1,12 @@
-"""What the server counts and logs: calls of the page and the API, their searches, and requests over HTTP.
+"""What the server counts and logs: calls of the page and the API, their searches, and requests over
+HTTP.
 
-`Monitor` gives it to /metrics in the text format of Prometheus, and writes one record to the log for each call. Neither
-needs a login, so both name runs, functions and outcomes, but no items, queries or visitors.
+`Monitor` gives it to /metrics in the text format of Prometheus, and writes one record to the log
+for each call. Neither needs a login, so both name runs, functions and outcomes, but no items,
+queries or visitors.
 
-A call ends in one of three outcomes: it was answered; refused with a sentence (a UserError); or it failed, by a fault
-of ours.
+A call ends in one of three outcomes: it was answered; refused with a sentence (a UserError); or it
+failed, by a fault of ours.
 """
 
 import json
@@ -33,7 +35,8 @@ if TYPE_CHECKING:
     from genius.ui.page import Page
 
 CALL_LOG = logging.getLogger("genius.calls")
-SERVER_LOG = logging.getLogger("genius.server")  # what the server does: it loads, serves and shuts down
+# what the server does: it loads, serves and shuts down
+SERVER_LOG = logging.getLogger("genius.server")
 HEALTH, METRICS = "/healthz", "/metrics"
 BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)  # seconds of a search
 
@@ -83,22 +86,37 @@ class Monitor:
         self.posts = 0  # requests that change or compute something and are being answered
         self.registry = CollectorRegistry()
         options: dict[str, Any] = {"namespace": "genius", "registry": self.registry}
-        self.searches = Counter("searches", "Searches by kind of query.", ("run", "kind", "mode", "outcome"), **options)
-        self.seconds = Histogram(
-            "search_seconds", "Time of answered searches, with waiting.", ("run", "mode"), buckets=BUCKETS, **options
+        self.searches = Counter(
+            "searches", "Searches by kind of query.", ("run", "kind", "mode", "outcome"), **options
         )
-        self.calls = Counter("calls", "Calls of the page and the API.", ("run", "function", "outcome"), **options)
+        self.seconds = Histogram(
+            "search_seconds",
+            "Time of answered searches, with waiting.",
+            ("run", "mode"),
+            buckets=BUCKETS,
+            **options,
+        )
+        self.calls = Counter(
+            "calls", "Calls of the page and the API.", ("run", "function", "outcome"), **options
+        )
         self.answers = Counter("http_responses", "Responses by status.", ("status",), **options)
         self.uploads = Gauge("uploads_open", "Uploads that are being received.", **options)
-        prometheus_client.ProcessCollector(registry=self.registry)  # memory, processor time, open files; on Linux
+        # memory, processor time, open files; on Linux
+        prometheus_client.ProcessCollector(registry=self.registry)
         self.registry.register(self)
 
     def collect(self) -> Iterator[Metric]:
         """What is looked up when it is asked for: queues, and the indexes that are served."""
-        waiting = GaugeMetricFamily("genius_queue_length", "Calls that wait in the queue.", labels=("run",))
-        running = GaugeMetricFamily("genius_calls_running", "Calls from the queue that are running.", labels=("run",))
+        waiting = GaugeMetricFamily(
+            "genius_queue_length", "Calls that wait in the queue.", labels=("run",)
+        )
+        running = GaugeMetricFamily(
+            "genius_calls_running", "Calls from the queue that are running.", labels=("run",)
+        )
         version = GaugeMetricFamily(
-            "genius_index_info", "The version of the index that is served.", labels=("run", "version")
+            "genius_index_info",
+            "The version of the index that is served.",
+            labels=("run", "version"),
         )
         items = GaugeMetricFamily("genius_index_items", "Items of that index.", labels=("run",))
         for run, page in self.pages.copy().items():
@@ -111,7 +129,9 @@ class Monitor:
 
     def unanswered(self) -> int:
         """How many calls and requests were accepted and are not answered yet."""
-        return self.posts + sum(page.endpoints.calls.count("waiting", "running") for page in self.pages.copy().values())
+        return self.posts + sum(
+            page.endpoints.calls.count("waiting", "running") for page in self.pages.copy().values()
+        )
 
     def undelivered(self) -> bool:
         """Whether answers wait for clients to fetch them."""
@@ -128,7 +148,11 @@ class Monitor:
         finally:
             self.calls.labels(run, function, outcome.name).inc()
             time_spent = {"milliseconds": round(1000 * outcome.seconds, 1)}
-            fields: dict[str, Any] = {"run": run, "function": function, "status": outcome.name} | time_spent
+            fields: dict[str, Any] = {
+                "run": run,
+                "function": function,
+                "status": outcome.name,
+            } | time_spent
             if call.kind:
                 fields |= {"kind": call.kind, "mode": call.mode}
             extra = {"event": "search" if call.kind else "call", "fields": fields}
@@ -138,14 +162,17 @@ class Monitor:
 
 @contextmanager
 def record_search(query: Query, mode: str, count: int = 1) -> Iterator[None]:
-    """Count and time the searches of the block as part of the current call: `count` queries of the kind of `query`."""
+    """Count and time the searches of the block as part of the current call: `count` queries of the
+    kind of `query`.
+    """
     call = current_call.get()
     if call is None:
         yield
         return
     empty = not query.text and query.image is None
     kind = "empty" if empty else Modality.of(query.text, query.image).name.lower()
-    call.kind, call.mode = kind, mode if mode in MODES else "unknown"  # few values, whatever a client sends
+    # few values, whatever a client sends
+    call.kind, call.mode = kind, mode if mode in MODES else "unknown"
     outcome = Outcome()
     try:
         with outcome:
@@ -191,12 +218,18 @@ class Traffic:
 
 
 def is_allowed_while_draining(scope: Scope) -> bool:
-    """Whether the request belongs to what was accepted before: it fetches an answer or a picture of one."""
-    return scope["method"] == "GET" and ("/gradio_api/" in scope["path"] or scope["path"] in (HEALTH, METRICS))
+    """Whether the request belongs to what was accepted before: it fetches an answer or a picture of
+    one.
+    """
+    return scope["method"] == "GET" and (
+        "/gradio_api/" in scope["path"] or scope["path"] in (HEALTH, METRICS)
+    )
 
 
 def configure_logs(as_json: bool) -> None:
-    """Write the log to stdout, all of it as JSON; as text only what the server does, while warnings go to stderr."""
+    """Write the log to stdout, all of it as JSON; as text only what the server does, while warnings
+    go to stderr.
+    """
     handler = logging.StreamHandler(sys.stdout)
     if as_json:
         handler.setFormatter(JsonFormatter())
@@ -208,7 +241,8 @@ def configure_logs(as_json: bool) -> None:
 
 
 class JsonFormatter(logging.Formatter):
-    """One line per record: time, level, event, message, and the request id of the call that it belongs to.
+    """One line per record: time, level, event, message, and the request id of the call that it
+    belongs to.
 
     A record names its event and further fields by `extra={"event": …, "fields": {…}}`.
     """

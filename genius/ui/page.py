@@ -27,7 +27,16 @@ from genius.ui.tour.panel import panel as tour
 if TYPE_CHECKING:
     from genius.ui.monitoring import Monitor
 
-PANELS: tuple[Callable[[Context], Panel], ...] = (search, common, codes, map_, compare, reports, collection, tour)
+PANELS: tuple[Callable[[Context], Panel], ...] = (
+    search,
+    common,
+    codes,
+    map_,
+    compare,
+    reports,
+    collection,
+    tour,
+)
 
 
 class Page:

@@ -1,8 +1,9 @@
-"""Several runs behind one address: the first at / and each at /run/NAME/, loaded when it is first opened.
+"""Several runs behind one address: the first at / and each at /run/NAME/, loaded when it is first
+opened.
 
-Every run has looks and endpoints of its own, so they know one engine. What concerns all of them, such as the limits of
-requests, the health check and other origins, is the business of the server around them (genius.ui.serving); they share
-their logins and the files of the page.
+Every run has looks and endpoints of its own, so they know one engine. What concerns all of them,
+such as the limits of requests, the health check and other origins, is the business of the server
+around them (genius.ui.serving); they share their logins and the files of the page.
 """
 
 from __future__ import annotations
@@ -54,14 +55,24 @@ class HostedRun:
 class Runs:
     """An ASGI app that passes each request on to its run.
 
-    mount: makes an app of a page; its second argument is the path of the page within the site. `load_first` loads the
-    first run; the others are loaded by a thread when they are first opened. Runs stay in memory.
+    mount: makes an app of a page; its second argument is the path of the page within the site.
+    `load_first` loads the first run; the others are loaded by a thread when they are first opened.
+    Runs stay in memory.
     """
 
     def __init__(
-        self, runs: Sequence[HostedRun], mount: Callable[[Page, str, str], Starlette], monitor: Monitor, login: Login
+        self,
+        runs: Sequence[HostedRun],
+        mount: Callable[[Page, str, str], Starlette],
+        monitor: Monitor,
+        login: Login,
     ):
-        self.runs, self.mount, self.monitor, self.login = {run.name: run for run in runs}, mount, monitor, login
+        self.runs, self.mount, self.monitor, self.login = (
+            {run.name: run for run in runs},
+            mount,
+            monitor,
+            login,
+        )
         self.files = PageFiles()
         self.mounted: dict[str, Starlette] = {}
         self.loading: dict[str, asyncio.Task[None]] = {}
@@ -81,7 +92,9 @@ class Runs:
             await asyncio.gather(*self.lives)
 
     def load_first(self) -> None:
-        """Load the first run on the caller's thread, while the server answers that it is loading."""
+        """Load the first run on the caller's thread, while the server answers that it is
+        loading.
+        """
         name = next(iter(self.runs))
         self.told = f"Loading the run {name}…"
         page = self.runs[name].load()
@@ -103,14 +116,18 @@ class Runs:
             file = self.files.answer(scope, path.removeprefix("/static/"))
             return file or json_refusal(404, "There is no such file."), scope
         if first not in self.mounted:
-            return refusal(scope, 503, f"The page is being loaded; it opens by itself. {self.told}", True), scope
+            return refusal(
+                scope, 503, f"The page is being loaded; it opens by itself. {self.told}", True
+            ), scope
         request = Request(scope)
         if posts_to(scope, "login") and not is_agent(scope) and self.login.passwords:
             return self.sign_in, scope
         if path == "/logout":
             return self.login.sign_out(request), scope
         username = self.login.name_of(request.cookies)
-        if username is None and not self.login.knows_basic(request.headers.get("authorization", "")):
+        if username is None and not self.login.knows_basic(
+            request.headers.get("authorization", "")
+        ):
             if is_agent(scope):
                 return json_refusal(401, SIGN_IN), scope
             return self.login.page() if wants_page(scope) else json_refusal(401, SIGNED_OUT), scope
@@ -127,7 +144,12 @@ class Runs:
                 return notice, scope
         if path == "/" and scope["method"] in ("GET", "HEAD"):
             return self.files.page(scope), scope
-        inner = {**scope, "path": path, "raw_path": quote(path).encode(), "username": username or ""}
+        inner = {
+            **scope,
+            "path": path,
+            "raw_path": quote(path).encode(),
+            "username": username or "",
+        }
         return self.mounted[name], inner
 
     async def sign_in(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -140,7 +162,9 @@ class Runs:
             self.loading[name] = asyncio.create_task(self._load(name))
         task = self.loading[name]
         if wants_page(scope) and not task.done():
-            return notice_page(scope, 200, f"Loading the run {name}… The page opens by itself.", refresh=True)
+            return notice_page(
+                scope, 200, f"Loading the run {name}… The page opens by itself.", refresh=True
+            )
         await asyncio.wait([task])
         if name in self.mounted:
             return None
@@ -173,7 +197,9 @@ class Runs:
         page.prepare()
 
     async def _live(self, app: Starlette, started: asyncio.Event) -> None:
-        """From the start of a run to the end of the server: a task that begins a life must end it."""
+        """From the start of a run to the end of the server: a task that begins a life must end
+        it.
+        """
         async with app.router.lifespan_context(app):
             started.set()
             await self.ending.wait()
@@ -185,7 +211,9 @@ class Runs:
 
 
 def credits_file(run: Path) -> Path | None:
-    """The list of credits of a run; None if there is none. A link is not followed: a run may come from anywhere."""
+    """The list of credits of a run; None if there is none. A link is not followed: a run may come
+    from anywhere.
+    """
     file = run / CREDITS
     return file if file.is_file() and not file.is_symlink() else None
 
@@ -195,4 +223,6 @@ def credits_response(run: Path, scope: Scope) -> Response:
     file = credits_file(run)
     if file is None:
         return refusal(scope, 404, "This run has no list of credits.")
-    return FileResponse(file, media_type="text/plain; charset=utf-8", headers={"X-Content-Type-Options": "nosniff"})
+    return FileResponse(
+        file, media_type="text/plain; charset=utf-8", headers={"X-Content-Type-Options": "nosniff"}
+    )

@@ -1,8 +1,9 @@
 """Who may open and change the page, and what the server refuses before Gradio sees it.
 
-Gradio reads requests of any size and answers any origin and any name. `Guard` stands before all of it: it limits the
-size of a request and what a client uploads, checks the Host and Origin headers, and slows down logins. This module is
-free of Gradio, so that wrong arguments of the command line are reported before anything slow is loaded.
+Gradio reads requests of any size and answers any origin and any name. `Guard` stands before all of
+it: it limits the size of a request and what a client uploads, checks the Host and Origin headers,
+and slows down logins. This module is free of Gradio, so that wrong arguments of the command line
+are reported before anything slow is loaded.
 """
 
 import logging
@@ -43,9 +44,12 @@ class Policy:
     """What the guard allows."""
 
     editable: bool = False
-    own: bool = False  # the page is served to oneself, and editable for requests that no proxy passes on
-    hosts: tuple[str, ...] = ()  # names in the Host header that are answered, besides localhost and IP addresses
-    origins: tuple[str, ...] = ()  # other sites that may embed the page and call it, such as https://example.org
+    # the page is served to oneself, and editable for requests that no proxy passes on
+    own: bool = False
+    # names in the Host header that are answered, besides localhost and IP addresses
+    hosts: tuple[str, ...] = ()
+    # other sites that may embed the page and call it, such as https://example.org
+    origins: tuple[str, ...] = ()
 
 
 @dataclass
@@ -92,7 +96,12 @@ class Guard:
             return await self.app(scope, receive, send)
         response = self.refusal(scope, Headers(scope=scope))
         if response:
-            log.warning("refused %s %s with status %d", scope["method"], quoted(scope["path"]), response.status_code)
+            log.warning(
+                "refused %s %s with status %d",
+                scope["method"],
+                quoted(scope["path"]),
+                response.status_code,
+            )
             return await response(scope, receive, send)
         await Exchange(self, scope, receive, send).run()
 
@@ -101,34 +110,49 @@ class Guard:
         host, origin, client = headers.get("host", ""), headers.get("origin"), client_of(scope)
         if self.checks_host and not self.is_own_host(host):
             return json_refusal(
-                421, f"This page is not served as {host[:100]}; its owner can allow that with --allowed-host."
+                421,
+                f"This page is not served as {host[:100]}; its owner can allow that with "
+                "--allowed-host.",
             )
-        if origin and scope["method"] not in ("GET", "HEAD", "OPTIONS") and not self.same_site(origin, headers):
-            return json_refusal(403, "Another site may not call this page; its owner can allow that with --embed-in.")
+        if (
+            origin
+            and scope["method"] not in ("GET", "HEAD", "OPTIONS")
+            and not self.same_site(origin, headers)
+        ):
+            return json_refusal(
+                403,
+                "Another site may not call this page; its owner can allow that with --embed-in.",
+            )
         if is_agent(scope) and scope["method"] != "POST":
-            return json_refusal(405, "This address is for agents, which call it by POST (Model Context Protocol).")
+            return json_refusal(
+                405, "This address is for agents, which call it by POST (Model Context Protocol)."
+            )
         if scope["method"] != "POST":
             return None
         if posts_to(scope, "login") and self.failed_logins.exhausted(client):
             return too_many_logins()
         if posts_to(scope, "upload") and self.uploads.exhausted(client):
-            return json_refusal(429, f"Too many uploads; try again in {UPLOAD_LIFETIME // 60} minutes.")
+            return json_refusal(
+                429, f"Too many uploads; try again in {UPLOAD_LIFETIME // 60} minutes."
+            )
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > self.max_body(scope):
             return self.too_large(scope)
         return None
 
     def is_own_host(self, host: str) -> bool:
-        """Whether a Host header names this server. A page of another site can make its own name point here (DNS
-        rebinding) and would then share our origin, but it cannot be opened by an IP address of ours."""
+        """Whether a Host header names this server. A page of another site can make its own name
+        point here (DNS rebinding) and would then share our origin, but it cannot be opened by an IP
+        address of ours.
+        """
         name = parse_host(host).hostname or ""
         return is_address(name) or name in ("localhost", *self.policy.hosts)
 
     def same_site(self, origin: str, headers: Headers) -> bool:
         """Whether the page that sends the request is ours, or of a site that may embed ours.
 
-        Another port of an address is another program. A name of --allowed-host counts under any port,
-        as a proxy may have its own.
+        Another port of an address is another program. A name of --allowed-host counts under any
+        port, as a proxy may have its own.
         """
         if origin in self.policy.origins:
             return True
@@ -147,10 +171,16 @@ class Guard:
         """How many bytes the request may have."""
         if not posts_to(scope, "upload"):
             return MAX_JSON
-        return MAX_UPLOAD if self.policy.own and is_passed_on(Headers(scope=scope)) else self.max_upload
+        return (
+            MAX_UPLOAD
+            if self.policy.own and is_passed_on(Headers(scope=scope))
+            else self.max_upload
+        )
 
     def too_large(self, scope: Scope) -> JSONResponse:
-        return json_refusal(413, f"The request is too large; the limit is {self.max_body(scope) / 2**20:.0f} MB.")
+        return json_refusal(
+            413, f"The request is too large; the limit is {self.max_body(scope) / 2**20:.0f} MB."
+        )
 
 
 class Exchange:
@@ -166,7 +196,8 @@ class Exchange:
             with self.charging_upload():
                 await self.guard.app(self.scope, self.receive, self.send)
         except Exception as error:
-            if self.started and isinstance(error.__cause__, HTTPException):  # Gradio refuses a stream after its start
+            # Gradio refuses a stream after its start
+            if self.started and isinstance(error.__cause__, HTTPException):
                 await self._send({"type": "http.response.body"})
             elif not self.refusal:
                 raise
@@ -175,12 +206,16 @@ class Exchange:
 
     @contextmanager
     def charging_upload(self) -> Iterator[None]:
-        """Charge the client for an upload; while it lasts, with all of it, so that many at once share a budget."""
+        """Charge the client for an upload; while it lasts, with all of it, so that many at once
+        share a budget.
+        """
         if not posts_to(self.scope, "upload"):
             yield
             return
         client = client_of(self.scope)
-        length = int(Headers(scope=self.scope).get("content-length", self.guard.max_body(self.scope)))
+        length = int(
+            Headers(scope=self.scope).get("content-length", self.guard.max_body(self.scope))
+        )
         entry = self.guard.uploads.spend(client, length)
         try:
             yield
@@ -188,7 +223,9 @@ class Exchange:
             entry.amount = self.received
 
     async def receive(self) -> Message:
-        """A body that grows beyond the limit (its length was not announced) ends as if the client had left."""
+        """A body that grows beyond the limit (its length was not announced) ends as if the client
+        had left.
+        """
         if self.refusal:
             return {"type": "http.disconnect"}
         message = await self._receive()
@@ -233,7 +270,9 @@ def client_of(scope: Scope) -> str:
 
 
 def client_network(address: str) -> str:
-    """The address of a client; of IPv6 the network of 64 bits, since one client may use all its addresses."""
+    """The address of a client; of IPv6 the network of 64 bits, since one client may use all its
+    addresses.
+    """
     address = address.partition("%")[0]
     if ":" not in address or not is_address(address) or IPv6Address(address).ipv4_mapped:
         return address
@@ -241,8 +280,9 @@ def client_network(address: str) -> str:
 
 
 def posts_to(scope: Scope, name: str) -> bool:
-    """Whether a request sends something to the address of Gradio's with this name: `upload` or `login`. A call of an
-    agent may hold a picture, and a login among its headers."""
+    """Whether a request sends something to the address of Gradio's with this name: `upload` or
+    `login`. A call of an agent may hold a picture, and a login among its headers.
+    """
     holds = is_agent(scope) and (name == "upload" or "authorization" in Headers(scope=scope))
     return scope["method"] == "POST" and (scope["path"].rstrip("/").endswith(f"/{name}") or holds)
 
@@ -253,11 +293,15 @@ def is_agent(scope: Scope) -> bool:
 
 
 def is_passed_on(headers: Mapping[str, str]) -> bool:
-    """Whether a proxy passed a request on, or it was sent to another address than a loopback one, so
-    that its sender may be anybody. One who forges the Host header through a forwarded port cannot be
-    told from the owner."""
+    """Whether a proxy passed a request on, or it was sent to another address than a loopback one,
+    so that its sender may be anybody. One who forges the Host header through a forwarded port
+    cannot be told from the owner.
+    """
     host = parse_host(headers.get("host") or "").hostname or ""
-    proxied = any(name in headers for name in ("forwarded", "via", "x-real-ip", "x-forwarded-for", "x-forwarded-host"))
+    proxied = any(
+        name in headers
+        for name in ("forwarded", "via", "x-real-ip", "x-forwarded-for", "x-forwarded-host")
+    )
     return proxied or not is_loopback(host)
 
 
@@ -273,15 +317,21 @@ def json_refusal(status: int, sentence: str) -> JSONResponse:
 def read_logins(auth: str | None) -> Logins:
     """The names and passwords of `NAME:PASSWORD`, or of a file with one such line per person.
 
-    Without `auth` (None) the list is empty, and visitors need no login. Raises UserError for an empty one, which an
-    unset variable leaves, and for any other line; the message does not repeat passwords.
+    Without `auth` (None) the list is empty, and visitors need no login. Raises UserError for an
+    empty one, which an unset variable leaves, and for any other line; the message does not repeat
+    passwords.
     """
     if auth is None:
         return []
     if not auth.strip():
-        raise UserError("--auth (or GENIUS_AUTH) is empty: give NAME:PASSWORD, or leave it out to require no login")
+        raise UserError(
+            "--auth (or GENIUS_AUTH) is empty: give NAME:PASSWORD, or leave it out to "
+            "require no login"
+        )
     try:
-        lines = Path(auth).read_text(encoding="utf-8").splitlines() if os.path.isfile(auth) else [auth]
+        lines = (
+            Path(auth).read_text(encoding="utf-8").splitlines() if os.path.isfile(auth) else [auth]
+        )
     except (OSError, UnicodeDecodeError):
         raise UserError(
             "The file of --auth cannot be read: it must be a text in UTF-8 that this user may open"
@@ -297,7 +347,8 @@ def check_editing(host: str, logins: Logins, allow_anonymous: bool) -> None:
     """Raise UserError if anyone on the network could change the run without a login."""
     if not (is_loopback(host) or logins or allow_anonymous):
         raise UserError(
-            f"--editable on {host} would let anyone on the network change this run: require a login with "
+            f"--editable on {host} would let anyone on the network change this run: "
+            "require a login with "
             "--auth NAME:PASSWORD, or pass --allow-anonymous-editing if that is what you want"
         )
 
@@ -306,8 +357,14 @@ def check_origins(origins: Sequence[str]) -> None:
     """Raise UserError for an origin that no browser would send."""
     for origin in origins:
         parts = urlsplit(origin)
-        if parts.scheme not in ("http", "https") or not parts.netloc or origin != f"{parts.scheme}://{parts.netloc}":
-            raise UserError(f"--embed-in takes an origin such as https://example.org, not {origin!r}")
+        if (
+            parts.scheme not in ("http", "https")
+            or not parts.netloc
+            or origin != f"{parts.scheme}://{parts.netloc}"
+        ):
+            raise UserError(
+                f"--embed-in takes an origin such as https://example.org, not {origin!r}"
+            )
 
 
 def is_loopback(host: str) -> bool:

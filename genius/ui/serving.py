@@ -54,11 +54,17 @@ class Hosting:
 
 
 class Front:
-    """ASGI middleware, before all others: takes the path below which visitors know the site off the address, where a
-    proxy leaves it on, and names this server, so that a page notices that another one answers."""
+    """ASGI middleware, before all others: takes the path below which visitors know the site off the
+    address, where a proxy leaves it on, and names this server, so that a page notices that another
+    one answers.
+    """
 
     def __init__(self, app: ASGIApp, root_path: str):
-        self.app, self.prefix, self.name = app, urlsplit(root_path).path.rstrip("/"), secrets.token_hex(8).encode()
+        self.app, self.prefix, self.name = (
+            app,
+            urlsplit(root_path).path.rstrip("/"),
+            secrets.token_hex(8).encode(),
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_named(message: Message) -> None:
@@ -74,7 +80,9 @@ class Front:
 
 
 class UvicornServer(uvicorn.Server):
-    """Ends the app's lifespan also when it is to end at once; uvicorn lets it be cancelled then, with a traceback."""
+    """Ends the app's lifespan also when it is to end at once; uvicorn lets it be cancelled then,
+    with a traceback.
+    """
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await super().shutdown(sockets)
@@ -83,7 +91,9 @@ class UvicornServer(uvicorn.Server):
 
 
 def is_fault(record: logging.LogRecord) -> bool:
-    """Whether a record of uvicorn tells a fault; that a request is cut off when the server ends is none."""
+    """Whether a record of uvicorn tells a fault; that a request is cut off when the server ends is
+    none.
+    """
     return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
@@ -97,10 +107,16 @@ class Server:
         self.address = f"http://{name}:{listener.getsockname()[1]}"
         logging.getLogger("uvicorn.error").addFilter(is_fault)
         self._server = UvicornServer(
-            uvicorn.Config(app, log_level="warning", log_config=None, timeout_graceful_shutdown=DELIVERY_SECONDS)
+            uvicorn.Config(
+                app,
+                log_level="warning",
+                log_config=None,
+                timeout_graceful_shutdown=DELIVERY_SECONDS,
+            )
         )
         self._listener = listener
-        self._ended = threading.Event()  # Thread.join does not wait again once a signal has interrupted it
+        # Thread.join does not wait again once a signal has interrupted it
+        self._ended = threading.Event()
 
     def start(self) -> None:
         threading.Thread(target=self._run, daemon=True).start()
@@ -114,8 +130,8 @@ class Server:
             self._ended.set()
 
     def wait(self) -> bool:
-        """Return when the server has ended: at once after Ctrl+C, and after SIGTERM when it has answered what it had
-        accepted, if the signal raises SystemExit (app.py).
+        """Return when the server has ended: at once after Ctrl+C, and after SIGTERM when it has
+        answered what it had accepted, if the signal raises SystemExit (app.py).
 
         Returns whether threads still compute, for which the interpreter would wait, or crash.
         """
@@ -128,22 +144,29 @@ class Server:
             self.close()
         except SystemExit:
             unanswered = self.drain()
-        return unanswered > 0 or any(thread.name.startswith(AT_WORK) for thread in threading.enumerate())
+        return unanswered > 0 or any(
+            thread.name.startswith(AT_WORK) for thread in threading.enumerate()
+        )
 
     def drain(self) -> int:
-        """Refuse new requests, answer those that were accepted, for at most `drain_seconds`, and end.
+        """Refuse new requests, answer those that were accepted, for at most `drain_seconds`, and
+        end.
 
         Returns how many calls were left unanswered.
         """
         self.monitor.state = "draining"
         unanswered = self.monitor.unanswered()
-        SERVER_LOG.info("Shutting down; calls to answer first: %d", unanswered, extra={"event": "draining"})
+        SERVER_LOG.info(
+            "Shutting down; calls to answer first: %d", unanswered, extra={"event": "draining"}
+        )
         end = time.monotonic() + self.drain_seconds
         while (unanswered := self.monitor.unanswered()) and time.monotonic() < end:
             time.sleep(0.05)
         if unanswered:
             calls = "call was" if unanswered == 1 else "calls were"
-            SERVER_LOG.warning("%d %s left unanswered", unanswered, calls, extra={"event": "cut off"})
+            SERVER_LOG.warning(
+                "%d %s left unanswered", unanswered, calls, extra={"event": "cut off"}
+            )
         end = time.monotonic() + DELIVERY_SECONDS
         while self.monitor.undelivered() and time.monotonic() < end:
             time.sleep(0.05)
@@ -166,7 +189,9 @@ def serve(runs: Sequence[HostedRun], hosting: Hosting) -> Server:
     Raises UserError if the address is taken, and what loading the run raises.
     """
     monitor, login = Monitor(), Login(hosting.logins, cross_site=bool(hosting.policy.origins))
-    pages = Runs(runs, lambda page, name, path: mount(page, name, path, hosting, monitor), monitor, login)
+    pages = Runs(
+        runs, lambda page, name, path: mount(page, name, path, hosting, monitor), monitor, login
+    )
     listener = listen(hosting.host, hosting.port)
     origins = list(hosting.policy.origins)
     # on other addresses anybody can read the page anyway, under any name
@@ -186,8 +211,14 @@ def serve(runs: Sequence[HostedRun], hosting: Hosting) -> Server:
             Middleware(Front, root_path=hosting.root_path),
             Middleware(Traffic, monitor=monitor),
             Middleware(Guard, policy=hosting.policy, checks_host=checks_host),
-            Middleware(CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_credentials=bool(origins)),
-            # the page's files are compressed already; streams are of a type that is never compressed
+            Middleware(
+                CORSMiddleware,
+                allow_origins=origins,
+                allow_methods=["*"],
+                allow_credentials=bool(origins),
+            ),
+            # the page's files are compressed already; streams are of a type that is never
+            # compressed
             Middleware(GZipMiddleware, minimum_size=SMALLEST_COMPRESSED, compresslevel=5),
         ],
         exception_handlers={Exception: on_fault},
@@ -218,14 +249,20 @@ def mount(page: "Page", name: str, path: str, hosting: Hosting, monitor: Monitor
 def listen(host: str, port: int) -> socket.socket:
     """A socket of this address. Raises UserError if there is none.
 
-    asyncio sends small messages at once (TCP_NODELAY) only on sockets whose protocol is named, which `create_server`
-    leaves open. Otherwise each message of a stream waits some 40 ms for the acknowledgement of the one before, and the
-    end of a stream can reach the page after the answer to its next event, whose own stream it then never opens.
+    asyncio sends small messages at once (TCP_NODELAY) only on sockets whose protocol is named,
+    which `create_server` leaves open. Otherwise each message of a stream waits some 40 ms for the
+    acknowledgement of the one before, and the end of a stream can reach the page after the answer
+    to its next event, whose own stream it then never opens.
     """
     try:
-        listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-        return socket.socket(listener.family, listener.type, socket.IPPROTO_TCP, fileno=listener.detach())
+        listener = socket.create_server(
+            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET
+        )
+        return socket.socket(
+            listener.family, listener.type, socket.IPPROTO_TCP, fileno=listener.detach()
+        )
     except (OSError, OverflowError):
         raise UserError(
-            f"{host}:{port} is in use, or is not an address of this machine; choose another --port or --host"
+            f"{host}:{port} is in use, or is not an address of this machine; choose "
+            "another --port or --host"
         ) from None

@@ -6,7 +6,9 @@ from tests.search.tiny import publish_tiny_run
 @pytest.fixture(scope="session")
 def cluster():
     """A cluster on this machine."""
-    pytest.importorskip("ray", reason="ray is not installed: pip install 'genius-explorer[cluster]'")
+    pytest.importorskip(
+        "ray", reason="ray is not installed: pip install 'genius-explorer[cluster]'"
+    )
     import ray
 
     from genius.cluster.serving import join_cluster

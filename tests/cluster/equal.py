@@ -56,7 +56,10 @@ def vectors(engine: Engine, count: int, seed: int = 0) -> EncodedQueries:
     """Vectors near those of items, as queries are."""
     rng = np.random.default_rng(seed)
     rows = rng.integers(0, engine.index.n, count)
-    near = [engine.index.embeddings, engine.index.embeddings if engine.index.fused is None else engine.index.fused]
+    near = [
+        engine.index.embeddings,
+        engine.index.embeddings if engine.index.fused is None else engine.index.fused,
+    ]
     given = [stored[rows].astype(np.float32) for stored in near]
     given = [some + rng.normal(0, 0.05, some.shape).astype(np.float32) for some in given]
     return EncodedQueries.from_vectors(*given)
@@ -69,4 +72,6 @@ def assert_equal(one: Sequence[SearchResult], other: Sequence[SearchResult]) -> 
         for field in fields(SearchResult):
             if field.name not in ("milliseconds", "thumbnail"):
                 same = getattr(mine, field.name), getattr(its, field.name)
-                assert np.array_equal(*same) if isinstance(same[0], np.ndarray) else same[0] == same[1], field.name
+                assert (
+                    np.array_equal(*same) if isinstance(same[0], np.ndarray) else same[0] == same[1]
+                ), field.name

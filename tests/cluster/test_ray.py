@@ -52,7 +52,9 @@ def test_shards_on_ray_give_what_one_index_gives_and_take_in_a_newer_one(run):
         for order in orders_of(one):
             for options in every_option(one, order):
                 given = vectors(one, 8)
-                assert_equal(parts.search_encoded(given, options), one.search_encoded(given, options))
+                assert_equal(
+                    parts.search_encoded(given, options), one.search_encoded(given, options)
+                )
         remove(run, ["0:3", "0:20"])
         assert parts.versions.reload() and one.versions.reload()
         given = vectors(one, 8)
@@ -68,7 +70,9 @@ def test_of_a_killed_shard_the_answer_says_so_or_waits_and_none_is_lost_after_th
         os.kill(first[1], signal.SIGKILL)
         (found,) = parts.search_encoded(given, SCAN)
         known = {hit.item.id: hit.cosine for hit in whole.hits}
-        assert all(known[hit.item.id] == hit.cosine for hit in found.hits), "nothing wrong is among what is left"
+        assert all(known[hit.item.id] == hit.cosine for hit in found.hits), (
+            "nothing wrong is among what is left"
+        )
         assert found.missing == "2 of 3 parts answered" or len(found.hits) == len(whole.hits)
         parts.retriever.shards.patience = 0  # wait
         (again,) = parts.search_encoded(given, SCAN)
@@ -87,7 +91,9 @@ def test_searches_beside_a_kill_are_all_answered(run):
             while not stop.is_set():
                 (found,) = parts.search_encoded(given, SCAN)
                 counts[0] += 1
-                if [hit.row for hit in found.hits] != [hit.row for hit in whole.hits] or found.missing:
+                if [hit.row for hit in found.hits] != [
+                    hit.row for hit in whole.hits
+                ] or found.missing:
                     wrong.append(found)
 
         asking = threading.Thread(target=ask)
@@ -113,14 +119,24 @@ def test_what_the_cluster_does_not_serve_or_serves_otherwise_is_refused(run, mon
 
 
 def test_an_address_that_does_not_answer_gets_one_sentence(run):
-    command = [sys.executable, "-m", "genius.cluster", "serve", str(run), "--address", "127.0.0.1:1"]
+    command = [
+        sys.executable,
+        "-m",
+        "genius.cluster",
+        "serve",
+        str(run),
+        "--address",
+        "127.0.0.1:1",
+    ]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=240)
     assert ended.returncode == 2 and "no Ray cluster could be joined at 127.0.0.1:1" in ended.stderr
     assert "Traceback" not in ended.stderr
 
 
 @pytest.mark.parametrize("killed", [False, True])
-def test_actors_encode_a_folder_in_parts_and_a_killed_one_is_taken_over(run, tmp_path, killed, capsys):
+def test_actors_encode_a_folder_in_parts_and_a_killed_one_is_taken_over(
+    run, tmp_path, killed, capsys
+):
     from genius.cluster.indexing import index_source
 
     source = photos(tmp_path / "more", *(f"{number}.png" for number in range(24)))
@@ -144,7 +160,11 @@ def kill_an_encoder() -> None:
     from ray.util.state import list_actors
 
     for _ in range(600):
-        alive = [one for one in list_actors() if "PartEncoder" in (one.class_name or "") + (one.name or "")]
+        alive = [
+            one
+            for one in list_actors()
+            if "PartEncoder" in (one.class_name or "") + (one.name or "")
+        ]
         alive += [one for one in list_actors() if "MapWorker" in (one.class_name or "")]
         for one in alive:
             if one.state == "ALIVE" and one.pid:

@@ -17,7 +17,15 @@ from genius.run import Run, shipped_run
 from genius.schema import Modality, Query, SearchOptions
 from genius.search.engine import Engine
 from genius.search.rerank import Similarity
-from tests.cluster.equal import BATCH, LocalShards, assert_equal, every_option, on_shards, orders_of, vectors
+from tests.cluster.equal import (
+    BATCH,
+    LocalShards,
+    assert_equal,
+    every_option,
+    on_shards,
+    orders_of,
+    vectors,
+)
 from tests.search.tiny import tiny_encoder, tiny_fusion, tiny_quantizer
 from tests.waiting import wait_until
 
@@ -35,10 +43,14 @@ def test_parts_give_what_one_index_gives(run, count, mode, monkeypatch):
     added_to(run, *(f"A new {word}." for word in WORDS))
     remove(run, ["0:3", "0:20", "0:39"])
     one, parts = Engine.load(run, "cpu"), on_shards(run, count)
-    monkeypatch.setattr("genius.search.candidates.SCANNED", 9)  # of 40: the cut is between those of different parts
+    # of 40: the cut is between those of different parts
+    monkeypatch.setattr("genius.search.candidates.SCANNED", 9)
     for order in orders_of(one):
         for options in every_option(one, order, mode):
-            assert_equal(parts.search_encoded(vectors(one, 20), options), one.search_encoded(vectors(one, 20), options))
+            assert_equal(
+                parts.search_encoded(vectors(one, 20), options),
+                one.search_encoded(vectors(one, 20), options),
+            )
             queries = [Query(text=word) for word in WORDS]
             assert_equal(parts.search(queries, options), one.search(queries, options))
 
@@ -57,10 +69,14 @@ def test_200_queries_of_the_shipped_runs_are_answered_as_on_one_machine(name, co
     Run(shipped_run(name)).copy(changed)
     add(
         changed,
-        partial(uploaded_items, [(f"{word} {number}", None) for word in WORDS for number in range(20)]),
+        partial(
+            uploaded_items, [(f"{word} {number}", None) for word in WORDS for number in range(20)]
+        ),
         Models.load(changed, "cpu"),
     )
-    remove(changed, [item.id for item in loaded(shipped_run(name)).index.items([0, 5, 100, 101, 102])])
+    remove(
+        changed, [item.id for item in loaded(shipped_run(name)).index.items([0, 5, 100, 101, 102])]
+    )
     compare_shipped(changed, count, 200)
 
 
@@ -79,10 +95,17 @@ def compare_shipped(name: str | Path, count: int, queries: int) -> None:
     for order in orders_of(one):
         for options in every_option(one, order):
             for encoded in (
-                (*worded[:2], vectors(one, queries)) if options.k == 300 else (*worded, vectors(one, queries))
+                (*worded[:2], vectors(one, queries))
+                if options.k == 300
+                else (*worded, vectors(one, queries))
             ):
-                assert_equal(parts.search_encoded(encoded, options), one.search_encoded(encoded, options))
-    found = [[hit.row for result in each.search(texts[:4]) for hit in result.hits] for each in (one, parts)]
+                assert_equal(
+                    parts.search_encoded(encoded, options), one.search_encoded(encoded, options)
+                )
+    found = [
+        [hit.row for result in each.search(texts[:4]) for hit in result.hits]
+        for each in (one, parts)
+    ]
     assert found[0] == found[1]
 
 
@@ -96,16 +119,26 @@ def test_nothing_that_shards_have_compared_is_read_again(run, monkeypatch):
 
     monkeypatch.setattr(Similarity, "of", counted)
     assert parts.search(WORDS[0], SearchOptions(mode="scan")).hits and read and not sum(read)
-    known = KnownSimilarity(np.zeros((9, 2)), np.zeros((1, 2)), False, np.array([2, 5]), np.array([0.5, 1], np.float32))
+    known = KnownSimilarity(
+        np.zeros((9, 2)), np.zeros((1, 2)), False, np.array([2, 5]), np.array([0.5, 1], np.float32)
+    )
     assert known.of(np.array([5, 2, 3]), np.zeros(3, dtype=np.int64)).tolist() == [1.0, 0.5, 0.0]
 
 
 def test_a_pool_that_only_the_caller_knows_is_scanned_by_the_router(run):
     one, parts = Engine.load(run, "cpu"), on_shards(run, 2)
     rows, encoded = np.arange(3, 30), vectors(one, 4)
-    found = [each.retrieve(encoded, SearchOptions(mode="scan"), each.index.pool(rows)) for each in (one, parts)]
-    assert np.array_equal(found[0].ranked.rows, found[1].ranked.rows) and found[1].ranked.rows.min() >= 3
-    again = [each.reorder(kept, SearchOptions(order="cosine")) for each, kept in zip((one, parts), found)]
+    found = [
+        each.retrieve(encoded, SearchOptions(mode="scan"), each.index.pool(rows))
+        for each in (one, parts)
+    ]
+    assert (
+        np.array_equal(found[0].ranked.rows, found[1].ranked.rows)
+        and found[1].ranked.rows.min() >= 3
+    )
+    again = [
+        each.reorder(kept, SearchOptions(order="cosine")) for each, kept in zip((one, parts), found)
+    ]
     assert np.array_equal(again[0].ranked.rows, again[1].ranked.rows)
 
 
@@ -114,7 +147,10 @@ def test_without_a_part_the_answer_says_so_and_has_what_the_others_hold(run):
     shards, options = parts.retriever.shards, SearchOptions(mode="scan", k=40)
     assert isinstance(shards, LocalShards)
     shards.silent = {1}
-    (found,), (whole,) = parts.search([Query(WORDS[0])], options), one.search([Query(WORDS[0])], options)
+    (found,), (whole,) = (
+        parts.search([Query(WORDS[0])], options),
+        one.search([Query(WORDS[0])], options),
+    )
     assert found.missing == "2 of 3 parts answered" and not whole.missing
     lost = range(*Share(2, 3).bounds(40))
     expected = [hit.item.id for hit in whole.hits if hit.row not in lost]
@@ -133,10 +169,13 @@ def test_a_router_changes_to_a_newer_index_when_all_parts_have_it(run, monkeypat
     before = parts.index.folder.name
     added_to(run, "A new boat.")
     with monkeypatch.context() as context:
-        context.setattr(shards.shards[1], "take", lambda name: (_ for _ in ()).throw(UserError("not yet")))
+        context.setattr(
+            shards.shards[1], "take", lambda name: (_ for _ in ()).throw(UserError("not yet"))
+        )
         with pytest.raises(UserError, match="not yet"):
             parts.versions.reload()
-    assert parts.index.folder.name == before and parts.search(WORDS[0]).hits  # the first part has both
+    # the first part has both
+    assert parts.index.folder.name == before and parts.search(WORDS[0]).hits
     assert parts.versions.reload() and parts.index.n == 41
     assert_equal(parts.search([Query(WORDS[0])]), Engine.load(run, "cpu").search([Query(WORDS[0])]))
 
@@ -168,4 +207,7 @@ def test_items_of_a_kind_that_a_part_lacks_are_found_in_the_others(run):
     parts = on_shards(run, 3)
     assert isinstance(parts, RouterEngine)
     options = SearchOptions(mode="scan", k=30, modality=Modality.TEXT)
-    assert_equal(parts.search([Query("a dog")], options), Engine.load(run, "cpu").search([Query("a dog")], options))
+    assert_equal(
+        parts.search([Query("a dog")], options),
+        Engine.load(run, "cpu").search([Query("a dog")], options),
+    )

@@ -39,7 +39,10 @@ class Built:
 
 
 def built(
-    tmp_path: Path, records: Iterable[dict], pairs: Iterable[dict] = (), shades: dict[str, int] | None = None
+    tmp_path: Path,
+    records: Iterable[dict],
+    pairs: Iterable[dict] = (),
+    shades: dict[str, int] | None = None,
 ) -> Built:
     """Write a source of these records, build it by the rules of M-BEIR, check it."""
     source = write_source(tmp_path / "zoo", records, shades)

@@ -1,4 +1,6 @@
-"""Small sources and collections for the tests, written file by file: no help from the code under test."""
+"""Small sources and collections for the tests, written file by file: no help from the code under
+test.
+"""
 
 import io
 import json
@@ -29,7 +31,9 @@ def read_jsonl(file: Path) -> list[dict]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
-def write_source(folder: Path, records: Iterable[dict], shades: dict[str, int] | None = None) -> Path:
+def write_source(
+    folder: Path, records: Iterable[dict], shades: dict[str, int] | None = None
+) -> Path:
     """A source with a manifest; each record's image is made, in its own shade unless told."""
     records = list(records)
     write_jsonl(folder / "manifest.jsonl", records)
@@ -50,9 +54,27 @@ def photos(folder: Path, *names: str) -> Path:
 
 
 CANDIDATES = [
-    {"did": "9:1", "txt": None, "img_path": "images/a.png", "modality": "image", "src_content": None},
-    {"did": "9:2", "txt": "a red square", "img_path": None, "modality": "text", "src_content": None},
-    {"did": "9:3", "txt": "a square", "img_path": "images/a.png", "modality": "image,text", "src_content": "{}"},
+    {
+        "did": "9:1",
+        "txt": None,
+        "img_path": "images/a.png",
+        "modality": "image",
+        "src_content": None,
+    },
+    {
+        "did": "9:2",
+        "txt": "a red square",
+        "img_path": None,
+        "modality": "text",
+        "src_content": None,
+    },
+    {
+        "did": "9:3",
+        "txt": "a square",
+        "img_path": "images/a.png",
+        "modality": "image,text",
+        "src_content": "{}",
+    },
     {"did": "9:4", "txt": "a blue square", "img_path": "", "modality": "text", "src_content": None},
 ]
 QUERIES = [
@@ -86,10 +108,14 @@ def write_collection(root: Path) -> Path:
         (root / "images" / f"{name}.png").write_bytes(picture(shade))
     write_jsonl(root / "cand_pool/global/mbeir_union_test_cand_pool.jsonl", CANDIDATES)
     write_jsonl(root / "cand_pool/global/mbeir_union_train_cand_pool.jsonl", CANDIDATES[1:2])
-    write_jsonl(root / "cand_pool/local/mbeir_shapes_task3_cand_pool.jsonl", [CANDIDATES[1], CANDIDATES[3]])
+    write_jsonl(
+        root / "cand_pool/local/mbeir_shapes_task3_cand_pool.jsonl", [CANDIDATES[1], CANDIDATES[3]]
+    )
     write_jsonl(root / "query/test/mbeir_shapes_task3_test.jsonl", QUERIES)
     (root / "qrels/test").mkdir(parents=True)
-    (root / "qrels/test/mbeir_shapes_task3_test_qrels.txt").write_text("9:11 0 9:2 1 3\n9:12 0 9:4 1 3\n")
+    (root / "qrels/test/mbeir_shapes_task3_test_qrels.txt").write_text(
+        "9:11 0 9:2 1 3\n9:12 0 9:4 1 3\n"
+    )
     (root / "instructions").mkdir()
     (root / "instructions/query_instructions.tsv").write_text(
         "query_modality\tcand_modality\tdataset_name\tdataset_id\tprompt_1\tprompt_2\n"

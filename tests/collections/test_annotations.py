@@ -1,6 +1,9 @@
-"""Annotations of pictures: captions are texts, names of what is marked an attribute, and numbers are neither."""
+"""Annotations of pictures: captions are texts, names of what is marked an attribute, and numbers
+are neither.
+"""
 
 import json
+from itertools import pairwise
 
 import pytest
 
@@ -13,9 +16,14 @@ YOLO = "1 0.485 0.334 0.253 0.059\n0 0.5 0.5 0.1 0.1\n1 0.1 0.1 0.1 0.1\n"
 SEGMENTS = "1 0.1 0.1 0.2 0.1 0.2 0.2\n0 0.1 0.1 0.2 0.1 0.2 0.2 0.1 0.2\n"
 KITTI = "cat 0.00 0 -1.57 599.41 156.40 629.75 189.25 2.85 2.63 12.34 0.47 1.49 69.44 -1.56\n"
 KITTI += KITTI.replace("cat", "dog") + KITTI.replace("cat", "DontCare")
-DOTA = "imagesource:GoogleEarth\ngsd:0.146\n2753 2408 2861 2385 2888 2468 2805 2502 cat 0\n1 2 3 4 5 6 7 8 dog 1\n"
+DOTA = (
+    "imagesource:GoogleEarth\ngsd:0.146\n2753 2408 2861 2385 2888 2468 2805 2502 cat 0\n1 2 3 "
+    "4 5 6 7 8 dog 1\n"
+)
 VOC = "<annotation><object><name>cat</name></object><object><name>dog</name></object></annotation>"
-LABELME = json.dumps({"imagePath": "a.jpg", "shapes": [{"label": "cat", "points": [[1, 2]]}, {"label": "dog"}]})
+LABELME = json.dumps(
+    {"imagePath": "a.jpg", "shapes": [{"label": "cat", "points": [[1, 2]]}, {"label": "dog"}]}
+)
 NAMES = ["dog", "cat"]
 SAID = "are annotations of boxes or shapes in pictures, no captions"
 
@@ -41,14 +49,22 @@ def written(folder, files):
         ("a.jpg", {"a.txt": DOTA}),
         ("a.jpg", {"a.xml": VOC}),
         ("a.jpg", {"a.json": LABELME}),
-        ("images/train/a.jpg", {"labels/train/a.txt": YOLO, "data.yaml": "path: .\nnames:\n  0: dog\n  1: cat\n"}),
-        ("train/images/a.jpg", {"train/labels/a.txt": YOLO, "data.yaml": "nc: 2\nnames: ['dog', 'cat']\n"}),
+        (
+            "images/train/a.jpg",
+            {"labels/train/a.txt": YOLO, "data.yaml": "path: .\nnames:\n  0: dog\n  1: cat\n"},
+        ),
+        (
+            "train/images/a.jpg",
+            {"train/labels/a.txt": YOLO, "data.yaml": "nc: 2\nnames: ['dog', 'cat']\n"},
+        ),
         ("images/images/a.jpg", {"images/labels/a.txt": YOLO, "data.yml": "names: [dog, cat]\n"}),
         ("x/JPEGImages/a.jpg", {"x/Annotations/a.xml": VOC}),
         ("training/image_2/a.png", {"training/label_2/a.txt": KITTI}),
     ],
 )
-def test_what_boxes_mark_becomes_an_attribute_and_their_numbers_no_caption(tmp_path, picture, files):
+def test_what_boxes_mark_becomes_an_attribute_and_their_numbers_no_caption(
+    tmp_path, picture, files
+):
     source = read_source(written(photos(tmp_path / "x", picture, "b.jpg"), files))
     assert {image: sorted(names) for image, names in objects_of(source).items()} == {
         picture: ["cat", "dog"],
@@ -61,18 +77,29 @@ def test_what_boxes_mark_becomes_an_attribute_and_their_numbers_no_caption(tmp_p
 
 def test_boxes_without_names_are_said_to_need_them_and_empty_files_are_no_captions(tmp_path):
     folder = written(
-        photos(tmp_path / "x", "a.jpg", "b.jpg", "c.jpg"), {"a.txt": YOLO, "b.txt": "", "c.txt": "a cat\n"}
+        photos(tmp_path / "x", "a.jpg", "b.jpg", "c.jpg"),
+        {"a.txt": YOLO, "b.txt": "", "c.txt": "a cat\n"},
     )
     source = read_source(folder)
     assert [record.captions for record in source.records] == [[], [], ["a cat"]] and not any(
         objects_of(source).values()
     )
-    assert f"1 files (.txt 1) {SAID}; 1 give no names: write those of the classes into classes.txt" in source.notes[0]
+    assert (
+        f"1 files (.txt 1) {SAID}; 1 give no names: write those of the classes into classes.txt"
+        in source.notes[0]
+    )
     assert source.notes[1] == "1 text files beside images are their captions"
 
 
 @pytest.mark.parametrize(
-    "text", ["1 2 3\n", "Route 66 in 1999", "0 0.1 0.1 0.1 0.1\na cat\n", "Ann 1 2 3 4 5 6 7", "684,8,27,11\n"]
+    "text",
+    [
+        "1 2 3\n",
+        "Route 66 in 1999",
+        "0 0.1 0.1 0.1 0.1\na cat\n",
+        "Ann 1 2 3 4 5 6 7",
+        "684,8,27,11\n",
+    ],
 )
 def test_captions_with_numbers_stay_captions(tmp_path, text):
     source = read_source(written(photos(tmp_path / "x", "a.jpg"), {"a.txt": text}))
@@ -80,39 +107,67 @@ def test_captions_with_numbers_stay_captions(tmp_path, text):
 
 
 def test_boxes_whose_first_number_is_no_class_name_nothing(tmp_path):
-    files = {"a.txt": "1,8,273,116,0,0,0,0\n", "b.txt": "1 8 273 116 20\n", "classes.txt": "dog\ncat\n"}
+    files = {
+        "a.txt": "1,8,273,116,0,0,0,0\n",
+        "b.txt": "1 8 273 116 20\n",
+        "classes.txt": "dog\ncat\n",
+    }
     source = read_source(written(photos(tmp_path / "x", "a.jpg", "b.jpg"), files))
-    assert not any(objects_of(source).values()) and not any(record.captions for record in source.records)
+    assert not any(objects_of(source).values()) and not any(
+        record.captions for record in source.records
+    )
+
+
+# ten times the line before, twelve times over
+ALIASES = "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
+for _old, _new in pairwise("abcdefghijklm"):
+    ALIASES += f"{_new}: &{_new} [{','.join([f'*{_old}'] * 10)}]\n"
+ALIASES += "names: *m\n"
 
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "name, content",
     [
-        ("data.yaml", "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
-            f"{chr(98 + n)}: &{chr(98 + n)} [{','.join([f'*{chr(97 + n)}'] * 10)}]\n" for n in range(12)
-        ) + "names: *m\n"),
+        ("data.yaml", ALIASES),
         ("data.yaml", "[" * 9_000),
         ("data.yaml", "- a\n- b\n"),
         ("a.json", "[" * 100_000),
         ("a.json", '{"shapes": 3}'),
         ("a.xml", "<annotation><object>"),
-        ("a.xml", f'<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]>{VOC.replace("cat", "&x;")}'),
+        (
+            "a.xml",
+            f'<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]>{VOC.replace("cat", "&x;")}',
+        ),
         ("c.json", '{"images": 3, "annotations": []}'),
-        ("c.json", '{"images": [{"id": 1, "file_name": "/etc/passwd"}], "annotations":[{"image_id":1,"caption":"x"}]}'),
+        (
+            "c.json",
+            '{"images": [{"id": 1, "file_name": "/etc/passwd"}],'
+            '"annotations":[{"image_id":1,"caption":"x"}]}',
+        ),
     ],
-)  # fmt: skip
+)
 def test_annotations_of_a_stranger_do_no_harm(tmp_path, name, content):
     folder = written(photos(tmp_path / "x", "a.jpg", "b.jpg"), {name: content, "b.txt": YOLO})
     source = read_source(folder)
-    assert len(source.records) == 2 and not any(record.captions or record.attributes for record in source.records)
+    assert len(source.records) == 2 and not any(
+        record.captions or record.attributes for record in source.records
+    )
 
 
 def coco(first=100, **annotation):
     """Two pictures with two annotations each."""
-    images = [{"id": number, "file_name": f"{number:012}.jpg", "width": 8} for number in (first, first + 1)]
+    images = [
+        {"id": number, "file_name": f"{number:012}.jpg", "width": 8}
+        for number in (first, first + 1)
+    ]
     marks = [{"id": n, "image_id": i["id"], **annotation} for i in images for n in range(2)]
-    return {"info": {}, "images": images, "annotations": marks, "categories": [{"id": 7, "name": "boat"}]}
+    return {
+        "info": {},
+        "images": images,
+        "annotations": marks,
+        "categories": [{"id": 7, "name": "boat"}],
+    }
 
 
 def test_captions_of_coco_are_texts_and_categories_an_attribute(tmp_path):
@@ -123,7 +178,9 @@ def test_captions_of_coco_are_texts_and_categories_an_attribute(tmp_path):
     captions["images"].append({"id": 5, "file_name": "gone.jpg"})
     (folder / "annotations").mkdir()
     (folder / "annotations/captions_val2017.json").write_text(json.dumps(captions))
-    (folder / "annotations/instances_val2017.json").write_text(json.dumps(coco(category_id=7, bbox=[1, 2, 3, 4])))
+    (folder / "annotations/instances_val2017.json").write_text(
+        json.dumps(coco(category_id=7, bbox=[1, 2, 3, 4]))
+    )
     source = read_source(folder)
     assert {record.image: record.captions for record in source.records} == {
         names[0]: ["a drawn shape", "another"],
@@ -131,17 +188,23 @@ def test_captions_of_coco_are_texts_and_categories_an_attribute(tmp_path):
         "other.jpg": [],
     }
     assert objects_of(source) == {names[0]: ["boat"], names[1]: ["boat"], "other.jpg": []}
-    said = "annotations/captions_val2017.json: COCO's annotations: captions of 2 pictures; 1 pictures are not here"
+    said = (
+        "annotations/captions_val2017.json: COCO's annotations: captions of 2 pictures; 1 "
+        "pictures are not here"
+    )
     assert said in source.notes and all(record.split is None for record in source.records)
     build([f"x={folder}"], tmp_path / "built")
     texts = {item.text for item in Collection(tmp_path / "built").all_candidates()}
     assert {"a drawn shape", "another"} <= texts
 
 
-@pytest.mark.parametrize("name", ["{}/_annotations.coco.json", "annotations/instances_{}2017.json", "{}.json"])
+@pytest.mark.parametrize(
+    "name", ["{}/_annotations.coco.json", "annotations/instances_{}2017.json", "{}.json"]
+)
 def test_files_of_coco_for_parts_give_the_splits_of_their_pictures(tmp_path, name):
     folder = photos(
-        tmp_path / "x", *(f"{part}/{n:012}.jpg" for part, n in zip(("train", "val"), (100, 200), strict=True))
+        tmp_path / "x",
+        *(f"{part}/{n:012}.jpg" for part, n in zip(("train", "val"), (100, 200), strict=True)),
     )
     for part, first in (("train", 100), ("val", 200)):
         written(folder, {name.format(part): json.dumps(coco(first, category_id=7))})
@@ -152,7 +215,9 @@ def test_files_of_coco_for_parts_give_the_splits_of_their_pictures(tmp_path, nam
     ]
 
 
-@pytest.mark.parametrize("form", ["../images/{}", "{}", "images/{}", "..\\images\\{}", "/data/images/{}"])
+@pytest.mark.parametrize(
+    "form", ["../images/{}", "{}", "images/{}", "..\\images\\{}", "/data/images/{}"]
+)
 def test_names_in_files_of_coco_are_found_from_their_folder_and_from_the_source(tmp_path, form):
     names = [f"{number:012}.jpg" for number in (100, 101)]
     folder = photos(tmp_path / "x", *(f"images/{name}" for name in names))

@@ -1,4 +1,6 @@
-"""Archives of a stranger are unpacked behind bounds, and those of a source are read as its folders are."""
+"""Archives of a stranger are unpacked behind bounds, and those of a source are read as its folders
+are.
+"""
 
 import io
 import random
@@ -15,7 +17,15 @@ from genius.collections.sources import read_source
 from genius.errors import UserError
 from tests.collections.samples import photos, picture
 
-NAMES = ("../../etc/passwd.png", "/srv/a.jpg", "..", "a\\..\\b.png", "x" * 300 + ".png", "C:\\w.gif", "dir/")
+NAMES = (
+    "../../etc/passwd.png",
+    "/srv/a.jpg",
+    "..",
+    "a\\..\\b.png",
+    "x" * 300 + ".png",
+    "C:\\w.gif",
+    "dir/",
+)
 
 
 def zipped(file, entries, compression=zipfile.ZIP_DEFLATED):
@@ -31,13 +41,17 @@ def test_no_name_of_an_archive_leads_out_of_the_folder_and_every_file_is_account
     (folder := tmp_path / "to").mkdir()
     pictures, others = find_pictures([tmp_path / "own.jpg", archive], folder)
     assert pictures[0] == tmp_path / "own.jpg" and len(pictures) == 6
-    assert all(picture.resolve().is_relative_to(folder) and picture.is_file() for picture in pictures[1:])
+    assert all(
+        picture.resolve().is_relative_to(folder) and picture.is_file() for picture in pictures[1:]
+    )
     assert sorted(report.outcome for report in others) == [HIDDEN] * 2 + [OTHER] * 2 + [UNSUPPORTED]
     assert {file.name for file in tmp_path.iterdir()} == {"a.zip", "to"}
 
 
 def test_what_is_large_damaged_or_encrypted_is_named_and_the_rest_is_used(tmp_path, monkeypatch):
-    good = zipped(tmp_path / "good.zip", [("a.png", b"picture"), ("b.png", random.Random(0).randbytes(5000))])
+    good = zipped(
+        tmp_path / "good.zip", [("a.png", b"picture"), ("b.png", random.Random(0).randbytes(5000))]
+    )
     data = bytearray(good.read_bytes())
     data[data.find(b"b.png") + 900] ^= 255
     (damaged := tmp_path / "damaged.zip").write_bytes(data)
@@ -54,7 +68,11 @@ def test_what_is_large_damaged_or_encrypted_is_named_and_the_rest_is_used(tmp_pa
         (cut, 0, "cut.zip cannot be unpacked (File is not a zip file)"),
     ):
         pictures, (report,) = find_pictures([archive], tmp_path / archive.stem)
-        assert len(pictures) == used and report.outcome == "unreadable" and report.detail.startswith(said)
+        assert (
+            len(pictures) == used
+            and report.outcome == "unreadable"
+            and report.detail.startswith(said)
+        )
     monkeypatch.setattr(archives, "MAX_UNPACKED", 8000)
     pictures, (report,) = find_pictures([good, good], tmp_path / "twice")
     assert len(pictures) == 2 and "it holds 2 files of 0 MB" in report.detail
@@ -69,7 +87,9 @@ def test_a_list_of_too_many_files_is_refused(tmp_path, monkeypatch, limit):
 
 
 def tarred(file, entries):
-    packing = {".tar": "w", ".tgz": "w:gz", ".gz": "w:gz", ".bz2": "w:bz2", ".xz": "w:xz"}[file.suffix]
+    packing = {".tar": "w", ".tgz": "w:gz", ".gz": "w:gz", ".bz2": "w:bz2", ".xz": "w:xz"}[
+        file.suffix
+    ]
     with tarfile.open(file, packing) as archive:
         for name, data in entries:
             member = tarfile.TarInfo(name)
@@ -78,13 +98,24 @@ def tarred(file, entries):
     return file
 
 
-SHARD = [(f"{key}{suffix}", data) for key in ("000", "22.05") for suffix, data in (
-    (".png", picture(len(key))), (".txt", f"shape {key}".encode()), (".json", b'{"width": 8}'), (".cls", b"1")
-)]  # fmt: skip
+SHARD = [
+    (f"{key}{suffix}", data)
+    for key in ("000", "22.05")
+    for suffix, data in (
+        (".png", picture(len(key))),
+        (".txt", f"shape {key}".encode()),
+        (".json", b'{"width": 8}'),
+        (".cls", b"1"),
+    )
+]
 
 
 @pytest.mark.parametrize(
-    "pack, name", [(zipped, "0.zip"), *((tarred, f"0.{end}") for end in ("tar", "tar.gz", "tgz", "tar.bz2", "tar.xz"))]
+    "pack, name",
+    [
+        (zipped, "0.zip"),
+        *((tarred, f"0.{end}") for end in ("tar", "tar.gz", "tgz", "tar.bz2", "tar.xz")),
+    ],
 )
 @pytest.mark.parametrize("sort", ["named", "alone", "one of two"])
 def test_a_shard_of_webdataset_is_read_as_a_folder(tmp_path, monkeypatch, pack, name, sort):
@@ -97,7 +128,9 @@ def test_a_shard_of_webdataset_is_read_as_a_folder(tmp_path, monkeypatch, pack, 
         inside = f"{name}/"
         tarred(folder / "1.tar", [("b.png", picture(9))])
     source = read_source(folder / name if sort == "named" else folder)
-    found = {record.image: record.captions for record in source.records if record.image != "1.tar/b.png"}
+    found = {
+        record.image: record.captions for record in source.records if record.image != "1.tar/b.png"
+    }
     assert found == {f"{inside}000.png": ["shape 000"], f"{inside}22.05.png": ["shape 22.05"]}
     assert "archives are unpacked among temporary files while they are read" in source.notes
     outcomes = {report.file: report.outcome for report in source.others}
@@ -109,7 +142,10 @@ def test_a_shard_of_webdataset_is_read_as_a_folder(tmp_path, monkeypatch, pack, 
 
 def test_a_table_in_the_only_archive_of_a_folder_is_read(tmp_path):
     (folder := tmp_path / "x").mkdir()
-    zipped(folder / "all.zip", [("images/0.png", picture(0)), ("t.csv", b"image,text\nimages/0.png,zero\n")])
+    zipped(
+        folder / "all.zip",
+        [("images/0.png", picture(0)), ("t.csv", b"image,text\nimages/0.png,zero\n")],
+    )
     (record,) = read_source(folder).records
     assert (record.image, record.captions) == ("images/0.png", ["zero"])
 
@@ -123,7 +159,9 @@ def test_a_table_beside_an_archive_describes_its_pictures_and_its_errors_name_it
         assert {record.image: record.captions for record in source.records} == {
             f"images.zip/in/{n}.png": [word] for n, word in enumerate(("zero", "one", "two"))
         }
-        assert str(source.error(source.records[1], "it is bad")) == f"{folder / 't.csv'}:3: it is bad"
+        assert (
+            str(source.error(source.records[1], "it is bad")) == f"{folder / 't.csv'}:3: it is bad"
+        )
     (folder / "t.csv").write_text("image,text\n0.png,zero,more\n")
     with pytest.raises(UserError, match=rf"{folder}/t\.csv:2: the row has 3 cells"):
         read_source(folder)
@@ -155,10 +193,9 @@ def test_nothing_of_an_archive_of_a_source_leaves_its_folder(tmp_path, pack, nam
     pack(folder / name, [*((each, picture(7)) for each in names), *others])
     (to := tmp_path / "to").mkdir()
     reports = archives.unpack_archive(folder / name, to / name)
-    assert sorted(str(file.relative_to(to / name)) for file in to.rglob("*.png") if file.is_file()) == [
-        "good/a.png",
-        "srv/root.png",
-    ]
+    assert sorted(
+        str(file.relative_to(to / name)) for file in to.rglob("*.png") if file.is_file()
+    ) == ["good/a.png", "srv/root.png"]
     assert not list(tmp_path.glob("*.png")) and not list(to.glob("*.png"))
     assert [report.outcome for report in reports] == [UNREADABLE] * 5 + [HIDDEN, OTHER, UNREADABLE]
     assert reports[0].detail == f"{name}/../../up.png has a path that leads out of the archive"
@@ -167,24 +204,34 @@ def test_nothing_of_an_archive_of_a_source_leaves_its_folder(tmp_path, pack, nam
 
 def test_links_devices_and_sparse_files_of_a_tar_are_not_written(tmp_path):
     with tarfile.open(tmp_path / "a.tar", "w") as archive:
-        for number, kind in enumerate((tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE)):
+        for number, kind in enumerate(
+            (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE)
+        ):
             member = tarfile.TarInfo(f"{number}.png")
             member.type, member.linkname = kind, "/etc/passwd"
             archive.addfile(member)
     reports = archives.unpack_archive(tmp_path / "a.tar", tmp_path / "to")
-    assert [report.outcome for report in reports] == [UNREADABLE] * 4 and not list((tmp_path / "to").iterdir())
-    with pytest.raises(UserError, match="contains no images; .*; a.tar/0.png is a link or a device"):
+    assert [report.outcome for report in reports] == [UNREADABLE] * 4 and not list(
+        (tmp_path / "to").iterdir()
+    )
+    with pytest.raises(
+        UserError, match="contains no images; .*; a.tar/0.png is a link or a device"
+    ):
         read_source(tmp_path / "a.tar")
 
 
 @pytest.mark.parametrize("name", ["a.tar", "a.tar.gz", "a.tar.bz2", "a.tar.xz", "a.zip"])
-def test_an_archive_that_is_damaged_or_larger_than_the_disk_is_refused_in_one_sentence(tmp_path, name, monkeypatch):
+def test_an_archive_that_is_damaged_or_larger_than_the_disk_is_refused_in_one_sentence(
+    tmp_path, name, monkeypatch
+):
     (tmp_path / name).write_bytes(b"\1" * 2000)
     with pytest.raises(UserError, match=f"contains no images; .*; {name} is damaged"):
         read_source(tmp_path / name)
     (zipped if name == "a.zip" else tarred)(tmp_path / name, SHARD)
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 10_000}))
-    with pytest.raises(UserError, match=f"{name} needs too much of the disk that .* is on; unpack it elsewhere"):
+    with pytest.raises(
+        UserError, match=f"{name} needs too much of the disk that .* is on; unpack it elsewhere"
+    ):
         read_source(tmp_path / name)
 
 
@@ -199,11 +246,15 @@ def test_a_header_of_a_tar_that_would_fill_the_memory_is_not_read(tmp_path, monk
 
 
 @pytest.mark.parametrize("suffix", [".tar.gz", ".tar.bz2", ".tar.xz"])
-def test_a_compressed_tar_that_expands_without_bound_or_ends_early_is_damaged(tmp_path, monkeypatch, suffix):
+def test_a_compressed_tar_that_expands_without_bound_or_ends_early_is_damaged(
+    tmp_path, monkeypatch, suffix
+):
     monkeypatch.setattr(archives, "DENSE", 5000)
     bomb = tarred(tmp_path / f"bomb{suffix}", [("a.png", bytes(10_000_000))])
     (report,) = archives.unpack_archive(bomb, tmp_path / "bomb")
-    assert report.detail == f"bomb{suffix} is damaged (it expands to more than pictures and texts do)"
+    assert (
+        report.detail == f"bomb{suffix} is damaged (it expands to more than pictures and texts do)"
+    )
     assert not list((tmp_path / "bomb").iterdir())
     whole = tarred(tmp_path / f"cut{suffix}", [("a.png", random.Random(0).randbytes(3000))])
     whole.write_bytes(whole.read_bytes()[:2000])
@@ -220,5 +271,7 @@ def test_an_xz_that_asks_for_much_memory_is_not_unpacked(tmp_path, monkeypatch):
 def test_an_archive_in_an_archive_is_named(tmp_path):
     inner = tarred(tmp_path / "inner.tar.gz", SHARD)
     outer = zipped(tmp_path / "outer.zip", [("inner.tar.gz", inner.read_bytes())])
-    with pytest.raises(UserError, match="no images; .*; outer.zip/inner.tar.gz is an archive in an archive"):
+    with pytest.raises(
+        UserError, match="no images; .*; outer.zip/inner.tar.gz is an archive in an archive"
+    ):
         read_source(outer)

@@ -22,7 +22,12 @@ def write(file, **columns):
 
 def test_a_parquet_file_names_pictures_beside_it_and_its_vectors_are_no_attribute(tmp_path):
     photos(tmp_path, "p/0.png", "p/1.png")
-    table = write(tmp_path / "t.parquet", file_name=["p/0.png", "p/1.png"], title=["a", None], v=[[0.5], [1.0]])
+    table = write(
+        tmp_path / "t.parquet",
+        file_name=["p/0.png", "p/1.png"],
+        title=["a", None],
+        v=[[0.5], [1.0]],
+    )
     for source in (read_source(table), read_source(tmp_path)):
         assert [(r.image, r.captions, r.attributes) for r in source.records] == [
             ("p/0.png", ["a"], {}),
@@ -30,7 +35,9 @@ def test_a_parquet_file_names_pictures_beside_it_and_its_vectors_are_no_attribut
         ]
 
 
-def test_pictures_in_a_parquet_file_become_a_collection_and_nothing_else_is_left(tmp_path, monkeypatch):
+def test_pictures_in_a_parquet_file_become_a_collection_and_nothing_else_is_left(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
     file = write(tmp_path / "shop.parquet", image=STORED, caption=[f"thing {n}" for n in range(6)])
@@ -38,14 +45,20 @@ def test_pictures_in_a_parquet_file_become_a_collection_and_nothing_else_is_left
     assert row.dataset == named(str(file))[0] == "shop"
     collection = Collection(tmp_path / "collection")
     kept = {item.text: item for item in collection.all_candidates()}
-    pictured = next(item for item in collection.all_candidates() if item.image and item.image.endswith("/4.png"))
+    pictured = next(
+        item for item in collection.all_candidates() if item.image and item.image.endswith("/4.png")
+    )
     assert collection.image_path(pictured.image).read_bytes() == picture(3) and "thing 3" in kept
     assert not list((tmp_path / "temporary").iterdir())
 
 
-def test_datasets_of_hugging_face_have_splits_and_labels_saved_or_as_parquet_files_of_splits(tmp_path):
+def test_datasets_of_hugging_face_have_splits_and_labels_saved_or_as_parquet_files_of_splits(
+    tmp_path,
+):
     datasets = pytest.importorskip("datasets")
-    features = datasets.Features({"image": datasets.Image(), "label": datasets.ClassLabel(names=["cat", "dog"])})
+    features = datasets.Features(
+        {"image": datasets.Image(), "label": datasets.ClassLabel(names=["cat", "dog"])}
+    )
     whole = datasets.Dataset.from_dict({"image": STORED, "label": [0, 1] * 3}, features=features)
     parts = datasets.DatasetDict({"train": whole.select(range(4)), "test": whole.select([4, 5])})
     parts.save_to_disk(str(tmp_path / "saved"))
@@ -55,10 +68,14 @@ def test_datasets_of_hugging_face_have_splits_and_labels_saved_or_as_parquet_fil
     for folder in ("saved", "clone"):
         records = read_source(tmp_path / folder).records
         known = {(r.split, r.attributes["label"]) for r in records}
-        assert len(records) == 6 and known == {(split, label) for split in parts for label in ("cat", "dog")}
+        assert len(records) == 6 and known == {
+            (split, label) for split in parts for label in ("cat", "dog")
+        }
 
 
-@pytest.mark.parametrize("folder, said", [("broken.parquet", "is not a Parquet file"), ("empty", "contains no images")])
+@pytest.mark.parametrize(
+    "folder, said", [("broken.parquet", "is not a Parquet file"), ("empty", "contains no images")]
+)
 def test_what_cannot_be_read_is_refused_in_one_sentence(folder, said, tmp_path):
     (tmp_path / "broken.parquet").write_text("hello")
     (tmp_path / "empty").mkdir()
@@ -71,5 +88,7 @@ def test_an_error_names_the_row_of_the_dataset_and_what_to_install(tmp_path, mon
     with pytest.raises(UserError, match=r"/x\.parquet.*2.*spare"):
         read_source(file)
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(UserError, match="to read OWNER/NAME, a dataset of Hugging Face: pip install datasets"):
+    with pytest.raises(
+        UserError, match="to read OWNER/NAME, a dataset of Hugging Face: pip install datasets"
+    ):
         read_source(named("hf://OWNER/NAME")[1])

@@ -74,14 +74,21 @@ def test_the_same_sources_give_the_same_bytes(tmp_path):
         build([str(source)], tmp_path / name)
     for file in (tmp_path / "one").rglob("*"):
         if file.is_file():
-            assert (tmp_path / "two" / file.relative_to(tmp_path / "one")).read_bytes() == file.read_bytes()
+            assert (
+                tmp_path / "two" / file.relative_to(tmp_path / "one")
+            ).read_bytes() == file.read_bytes()
 
 
 def test_images_alone_are_a_pool_in_every_split_without_queries(tmp_path):
     folder = photos(tmp_path / "photos", *(f"{number}.png" for number in range(30)))
     (row,) = build([f"my photos={folder}"], tmp_path / "built")
     collection = Collection(tmp_path / "built")
-    assert (row.task, row.dataset, row.candidates, row.queries.total()) == (None, "my_photos", 30, 0)
+    assert (row.task, row.dataset, row.candidates, row.queries.total()) == (
+        None,
+        "my_photos",
+        30,
+        0,
+    )
     assert len(list(collection.all_candidates())) == 30 and collection.rows() == []
     assert [len(list(collection.candidates(f"union_{split}"))) for split in SPLITS] == [30, 30, 30]
     assert collection.dataset_name(0) == "my_photos"
@@ -97,7 +104,9 @@ def test_images_that_cannot_be_read_are_left_out_of_a_folder_without_a_table(tmp
         "images/photos/0.png",
         "images/photos/2.png",
     }
-    assert "2 files: unreadable; the first: " in str(row) and "1.png is not a readable PNG" in str(row)
+    assert "2 files: unreadable; the first: " in str(row) and "1.png is not a readable PNG" in str(
+        row
+    )
     assert (tmp_path / "built" / "files.tsv").read_text(encoding="utf-8").count("unreadable") == 2
     for name in ("0.png", "2.png"):
         (folder / name).unlink()
@@ -109,9 +118,13 @@ def test_images_that_cannot_be_read_are_left_out_of_a_folder_without_a_table(tmp
 def test_each_image_is_read_once_and_what_was_checked_is_copied(tmp_path, monkeypatch):
     folder = photos(tmp_path / "photos", "0.png", "1.png", "2.png")
     read, read_bytes = Counter(), Path.read_bytes
-    monkeypatch.setattr(Path, "read_bytes", lambda file: read.update([file.name]) or read_bytes(file))
+    monkeypatch.setattr(
+        Path, "read_bytes", lambda file: read.update([file.name]) or read_bytes(file)
+    )
     build([str(folder)], tmp_path / "collection")
-    assert {name: times for name, times in read.items() if name.endswith(".png")} == {f"{n}.png": 1 for n in range(3)}
+    assert {name: times for name, times in read.items() if name.endswith(".png")} == {
+        f"{n}.png": 1 for n in range(3)
+    }
 
 
 def test_datasets_are_numbered_in_the_order_given(tmp_path):
@@ -138,19 +151,28 @@ def test_datasets_are_numbered_in_the_order_given(tmp_path):
     "spoil, says",
     [
         (lambda folder: (folder / "b.png").unlink(), "manifest.jsonl:2: 'b.png' is missing"),
-        (lambda folder: (folder / "b.png").write_bytes(b"text"), "manifest.jsonl:2: b.png is not a readable PNG"),
+        (
+            lambda folder: (folder / "b.png").write_bytes(b"text"),
+            "manifest.jsonl:2: b.png is not a readable PNG",
+        ),
         (lambda folder: (folder / "b.png").write_bytes(b""), "manifest.jsonl:2: b.png is empty"),
     ],
 )
-def test_a_picture_of_a_table_that_is_missing_or_broken_is_said_and_its_text_is_kept(tmp_path, spoil, says):
-    source = write_source(tmp_path / "zoo", [{"img_path": f"{name}.png", "txt": name} for name in "ab"])
+def test_a_picture_of_a_table_that_is_missing_or_broken_is_said_and_its_text_is_kept(
+    tmp_path, spoil, says
+):
+    source = write_source(
+        tmp_path / "zoo", [{"img_path": f"{name}.png", "txt": name} for name in "ab"]
+    )
     spoil(source)
     with pytest.raises(UserError) as caught:
         build([str(source)], tmp_path / "built", benchmark=True)
     assert says in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == ["zoo"]
     *_, row = build([str(source)], tmp_path / "built")
-    assert says.split(": ")[1].partition(" ")[0] in str(row) and not list(Checker(tmp_path / "built").problems())
+    assert says.split(": ")[1].partition(" ")[0] in str(row) and not list(
+        Checker(tmp_path / "built").problems()
+    )
     items = {(item.text, item.image) for item in Collection(tmp_path / "built").all_candidates()}
     assert items == {("", "images/zoo/a.png"), ("a", None), ("b", None)}
 
@@ -173,7 +195,9 @@ def test_conflicting_sources_and_destinations_are_refused(tmp_path):
         build([source, source], tmp_path / "built")
     with pytest.raises(UserError, match="lies inside the source"):
         build([source], tmp_path / "zoo" / "built")
-    with pytest.raises(UserError, match="gives no dataset name of letters a to z, digits and _; write NAME=FOLDER"):
+    with pytest.raises(
+        UserError, match="gives no dataset name of letters a to z, digits and _; write NAME=FOLDER"
+    ):
         build([f"!!!={source}"], tmp_path / "built")
     with pytest.raises(UserError, match="'zoo=' names no folder; write FOLDER or NAME=FOLDER"):
         build(["zoo="], tmp_path / "built")
@@ -182,13 +206,19 @@ def test_conflicting_sources_and_destinations_are_refused(tmp_path):
 
 
 def test_a_class_id_that_is_a_list_is_an_ordinary_attribute(tmp_path):
-    made = built(tmp_path, [{"img_path": "a.png", "kind": "iconic", "class_id": ["x"], "split": "train"}])
+    made = built(
+        tmp_path, [{"img_path": "a.png", "kind": "iconic", "class_id": ["x"], "split": "train"}]
+    )
     assert made.tasks == [0]
 
 
 def test_natural_images_without_iconic_ones_are_refused(tmp_path):
-    source = write_source(tmp_path / "zoo", [{"img_path": "a.png", "kind": "natural", "class_id": 1}])
-    with pytest.raises(UserError, match="zoo gives no candidates; natural images need iconic images"):
+    source = write_source(
+        tmp_path / "zoo", [{"img_path": "a.png", "kind": "natural", "class_id": 1}]
+    )
+    with pytest.raises(
+        UserError, match="zoo gives no candidates; natural images need iconic images"
+    ):
         build([str(source)], tmp_path / "built", benchmark=True)
     assert not (tmp_path / "built").exists()
 

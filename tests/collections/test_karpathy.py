@@ -26,10 +26,14 @@ def written(folder, change=lambda content: content):
                 "imgid": number,
                 "cocoid": 100 + number,
                 "split": SPLITS[number % 4],
-                "sentences": [{"raw": f"Thing {number}, said {way}.", "tokens": ["thing"]} for way in range(5)],
+                "sentences": [
+                    {"raw": f"Thing {number}, said {way}.", "tokens": ["thing"]} for way in range(5)
+                ],
             }
         )
-    (folder / "dataset_coco.json").write_text(json.dumps(change({"images": images, "dataset": "coco"})))
+    (folder / "dataset_coco.json").write_text(
+        json.dumps(change({"images": images, "dataset": "coco"}))
+    )
     return folder
 
 
@@ -46,7 +50,9 @@ def test_names_without_a_folder_are_found_where_the_images_are(tmp_path):
             del image["filepath"]
         return content
 
-    assert read_source(written(tmp_path / "flickr", flat)).records[0].image == "val2014/COCO_000.jpg"
+    assert (
+        read_source(written(tmp_path / "flickr", flat)).records[0].image == "val2014/COCO_000.jpg"
+    )
 
 
 def test_a_file_of_another_name_is_known_by_its_form(tmp_path):
@@ -65,7 +71,8 @@ def test_the_test_part_becomes_test_queries_of_captions_and_images(tmp_path):
     by_task = {}
     for query in collection.queries("test"):
         by_task.setdefault(query.task, []).append(query)
-    assert len(by_task[0]) == 15 and len(by_task[3]) == 3  # five captions of three images, and the images
+    # five captions of three images, and the images
+    assert len(by_task[0]) == 15 and len(by_task[3]) == 3
     assert {len(query.positives) for query in by_task[3]} == {4}  # one caption asks for the others
 
 
@@ -75,8 +82,14 @@ def test_the_test_part_becomes_test_queries_of_captions_and_images(tmp_path):
         (lambda content: [], "layout of Karpathy"),
         (lambda content: {"images": 3}, "layout of Karpathy"),
         (lambda content: {"images": [{"filename": "a.jpg", "split": "train"}]}, "sentences"),
-        (lambda _: {"images": [{"filename": "../a.jpg", "split": "train", "sentences": []}]}, "leaves the folder"),
-        (lambda content: {"images": [{"filename": "a.jpg", "split": "dev2", "sentences": []}]}, "dev2"),
+        (
+            lambda _: {"images": [{"filename": "../a.jpg", "split": "train", "sentences": []}]},
+            "leaves the folder",
+        ),
+        (
+            lambda content: {"images": [{"filename": "a.jpg", "split": "dev2", "sentences": []}]},
+            "dev2",
+        ),
     ],
 )
 def test_another_layout_is_refused_with_the_file(tmp_path, change, message):

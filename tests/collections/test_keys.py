@@ -16,13 +16,29 @@ def test_a_key_converts_back_to_its_id(name):
 
 
 def test_keys_of_different_ids_differ():
-    names = [f"{dataset}:{number}" for dataset in (0, 1, 11, 111) for number in (0, 1, 11, 111, 10**11)]
+    names = [
+        f"{dataset}:{number}" for dataset in (0, 1, 11, 111) for number in (0, 1, 11, 111, 10**11)
+    ]
     assert len({id_key(name) for name in names}) == len(names)
 
 
 @pytest.mark.parametrize(
     "name",
-    ["", "9", "9:", ":1", "9:-1", "9:01", "09:1", "9:1:1", "a:1", "9:1 ", "９:1", "9:1\n", "1000000:1"]
+    [
+        "",
+        "9",
+        "9:",
+        ":1",
+        "9:-1",
+        "9:01",
+        "09:1",
+        "9:1:1",
+        "a:1",
+        "9:1 ",
+        "９:1",
+        "9:1\n",
+        "1000000:1",
+    ]
     + ["1:" + "1" * 13],
 )
 def test_invalid_ids_are_refused(name):

@@ -1,4 +1,6 @@
-"""Exports of Label Studio are tables: what was chosen and written is kept, boxes and notes on the work are not."""
+"""Exports of Label Studio are tables: what was chosen and written is kept, boxes and notes on the
+work are not.
+"""
 
 import csv
 import json
@@ -10,9 +12,16 @@ from genius.collections.sources import read_source
 from tests.collections.samples import photos
 
 BOXES = [
-    {"x": 1.5, "y": 2, "width": 3, "height": 4, "rotation": 0, "rectanglelabels": [name]} for name in ("Dog", "Car")
+    {"x": 1.5, "y": 2, "width": 3, "height": 4, "rotation": 0, "rectanglelabels": [name]}
+    for name in ("Dog", "Car")
 ]
-WORK = {"annotation_id": 1, "annotator": 1, "created_at": "2026", "updated_at": "2026", "lead_time": 2.5}
+WORK = {
+    "annotation_id": 1,
+    "annotator": 1,
+    "created_at": "2026",
+    "updated_at": "2026",
+    "lead_time": 2.5,
+}
 
 
 def result(kind, name, value):
@@ -24,12 +33,33 @@ RESULTS = [
     *(result("rectanglelabels", "label", box) for box in BOXES),
     result("textarea", "words", {"text": ["a cat on a mat"]}),
     result("rating", "stars", {"rating": 4}),
-    result("polygonlabels", "outline", {"points": [[1, 2], [3, 4]], "closed": True, "polygonlabels": ["tail"]}),
+    result(
+        "polygonlabels",
+        "outline",
+        {"points": [[1, 2], [3, 4]], "closed": True, "polygonlabels": ["tail"]},
+    ),
 ]
 TASK = {"id": 7, "data": {"image": "/data/upload/1/7f3a2b1c-a.jpg", "shop": "north"}, "meta": {}}
-TASK |= {"annotations": [{"id": 1, "result": RESULTS}, {"was_cancelled": True, "result": RESULTS[:1]}, None]}
-MINIMAL = {"id": 7, "image": "/data/upload/1/7f3a2b1c-a.jpg", "shop": "north", "choice": "cat", "label": BOXES, **WORK}
-MINIMAL |= {"caption": "a cat on a mat", "outline": [{"points": [[1, 2]], "polygonlabels": ["tail"]}], "stars": 4}
+TASK |= {
+    "annotations": [
+        {"id": 1, "result": RESULTS},
+        {"was_cancelled": True, "result": RESULTS[:1]},
+        None,
+    ]
+}
+MINIMAL = {
+    "id": 7,
+    "image": "/data/upload/1/7f3a2b1c-a.jpg",
+    "shop": "north",
+    "choice": "cat",
+    "label": BOXES,
+    **WORK,
+}
+MINIMAL |= {
+    "caption": "a cat on a mat",
+    "outline": [{"points": [[1, 2]], "polygonlabels": ["tail"]}],
+    "stars": 4,
+}
 
 
 @pytest.mark.parametrize("form", ["tasks.json", "minimal.json", "export.csv"])
@@ -40,7 +70,10 @@ def test_answers_are_attributes_and_texts_and_boxes_are_their_labels(tmp_path, f
             writer = csv.DictWriter(stream, MINIMAL)
             writer.writeheader()
             writer.writerow(
-                {name: json.dumps(cell) if isinstance(cell, list) else cell for name, cell in MINIMAL.items()}
+                {
+                    name: json.dumps(cell) if isinstance(cell, list) else cell
+                    for name, cell in MINIMAL.items()
+                }
             )
     else:
         (folder / form).write_text(json.dumps([TASK if form == "tasks.json" else MINIMAL]))
@@ -48,8 +81,15 @@ def test_answers_are_attributes_and_texts_and_boxes_are_their_labels(tmp_path, f
     (record,) = source.records
     assert (record.id, record.image, record.captions) == ("7", "pets/a.jpg", ["a cat on a mat"])
     assert str(record.attributes.pop("stars")) == "4"
-    assert record.attributes == {"shop": "north", "choice": "cat", "label": ["Dog", "Car"], "outline": "tail"}
-    assert [report.file for report in source.others if report.outcome == "not named by the table"] == ["pets/b.jpg"]
+    assert record.attributes == {
+        "shop": "north",
+        "choice": "cat",
+        "label": ["Dog", "Car"],
+        "outline": "tail",
+    }
+    assert [
+        report.file for report in source.others if report.outcome == "not named by the table"
+    ] == ["pets/b.jpg"]
     build([f"x={folder}"], tmp_path / "built")
 
 

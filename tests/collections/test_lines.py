@@ -63,6 +63,8 @@ def test_a_pipe_or_folder_is_refused_at_once(tmp_path):
 
 
 def test_a_pointer_of_git_lfs_is_one_error_that_says_what_to_do(tmp_path):
-    (tmp_path / "x.jsonl").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n")
+    (tmp_path / "x.jsonl").write_text(
+        "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n"
+    )
     with pytest.raises(LineError, match="git lfs pull"):
         list(json_lines(tmp_path / "x.jsonl"))

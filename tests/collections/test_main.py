@@ -8,12 +8,17 @@ from tests.collections.samples import write_collection, write_source
 
 
 def test_a_build_prints_one_line_per_row_and_passes_the_check(tmp_path, capsys):
-    records = [{"img_path": f"{split}.png", "captions": ["one", "two"], "split": split} for split in SPLITS]
+    records = [
+        {"img_path": f"{split}.png", "captions": ["one", "two"], "split": split} for split in SPLITS
+    ]
     source = write_source(tmp_path / "zoo", records)
     assert main(["--benchmark", str(source), str(tmp_path / "built")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 5 and all(line.startswith("zoo") for line in lines)
-    assert " ".join(lines[0].split()) == "zoo task 0 text → image queries: train 2 val 2 test 2 candidates 3"
+    assert (
+        " ".join(lines[0].split())
+        == "zoo task 0 text → image queries: train 2 val 2 test 2 candidates 3"
+    )
     assert main(["--check", str(tmp_path / "built")]) == 0
     assert capsys.readouterr().out == "4 candidates, 12 queries, problems: 0\n"
 
@@ -36,10 +41,15 @@ def test_a_check_opens_images_on_request(tmp_path, capsys):
     (root / "images/a.png").write_bytes(b"text")
     assert main(["--check", str(root)]) == 0
     assert main(["--check", str(root), "--images"]) == 1
-    assert "the image 'images/a.png' cannot be used: a.png is not a readable PNG" in capsys.readouterr().out
+    assert (
+        "the image 'images/a.png' cannot be used: a.png is not a readable PNG"
+        in capsys.readouterr().out
+    )
 
 
-@pytest.mark.parametrize("arguments", [[], ["one"], ["--check", "one", "two"], ["--images", "one", "two"]])
+@pytest.mark.parametrize(
+    "arguments", [[], ["one"], ["--check", "one", "two"], ["--images", "one", "two"]]
+)
 def test_wrong_arguments_are_explained(arguments, capsys):
     with pytest.raises(SystemExit) as caught:
         main(arguments)

@@ -32,7 +32,8 @@ def test_every_field_of_a_candidate_is_read(root):
 def test_every_field_of_a_query_is_read(root):
     first, second = Collection(root).queries("test", ROW)
     assert first == LabeledQuery("9:11", Modality.IMAGE, 3, "", "images/b.png", ("9:2",))
-    assert second.positives == ("9:4",) and second.negatives == ("9:2",)  # lists of objects are read too
+    # lists of objects are read too
+    assert second.positives == ("9:4",) and second.negatives == ("9:2",)
 
 
 def test_rows_are_the_tasks_and_datasets_that_have_queries(root):
@@ -68,7 +69,9 @@ def test_union_files_are_not_read_twice(root):
 
 def test_the_list_in_the_query_line_is_used_only_without_qrels(root):
     qrels = root / "qrels/test/mbeir_shapes_task3_test_qrels.txt"
-    qrels.write_text("9:12 0 9:3 1 3\n9:12\t0\t9:2  2 3\n9:12 0 9:4 0 3\n9:12 0 9:3 1 3\n9:11 0 9:1 0 3\n")
+    qrels.write_text(
+        "9:12 0 9:3 1 3\n9:12\t0\t9:2  2 3\n9:12 0 9:4 0 3\n9:12 0 9:3 1 3\n9:11 0 9:1 0 3\n"
+    )
     first, second = Collection(root).queries("test")
     assert first.positives == ("9:2",)  # qrels name no relevant one
     assert second.positives == ("9:3", "9:2")  # in their order, once, without the irrelevant one
@@ -86,7 +89,9 @@ def test_each_candidate_is_streamed_once(root):
 
 def test_a_local_pool_named_after_a_split_is_found(root):
     local = root / "cand_pool/local"
-    (local / "mbeir_shapes_task3_cand_pool.jsonl").rename(local / "mbeir_shapes_task3_test_cand_pool.jsonl")
+    (local / "mbeir_shapes_task3_cand_pool.jsonl").rename(
+        local / "mbeir_shapes_task3_test_cand_pool.jsonl"
+    )
     assert [item.id for item in Collection(root).local_pool(ROW)] == ["9:2", "9:4"]
     with pytest.raises(UserError, match="no pool 'shapes_task7'; it has union_test"):
         list(Collection(root).local_pool(BenchmarkRow(9, 7, "shapes")))
@@ -109,7 +114,8 @@ def test_instructions_are_read_by_column_position_without_empty_prompts(root):
 
 def test_both_orders_of_the_pair_modality_are_read(root):
     write_jsonl(
-        root / "cand_pool/local/mbeir_shapes_task8_cand_pool.jsonl", [CANDIDATES[2] | {"modality": "text,image"}]
+        root / "cand_pool/local/mbeir_shapes_task8_cand_pool.jsonl",
+        [CANDIDATES[2] | {"modality": "text,image"}],
     )
     (item,) = Collection(root).candidates("shapes_task8")
     assert item.modality is Modality.PAIR
@@ -119,7 +125,10 @@ CANDIDATE_FAULTS = [
     ({"did": 5}, "did: input should be a valid string, found 5"),
     ({"did": "five"}, "did: the id 'five' does not have the form dataset:number"),
     ({"txt": 7}, "txt: input should be a valid string, found 7"),
-    ({"modality": "video"}, "modality: modality 'video' is unknown; expected one of 'image', 'text'"),
+    (
+        {"modality": "video"},
+        "modality: modality 'video' is unknown; expected one of 'image', 'text'",
+    ),
     ({"modality": None}, "modality: input should be a valid string, found None"),
     ({"modality": ["image"]}, "modality: input should be a valid string"),
     ({"modality": "text"}, "the modality is given as 'text', but the line contains 'image'"),
@@ -138,7 +147,10 @@ QUERY_FAULTS = [
     ({"query_modality": "text"}, "but the line contains 'image'"),
     ({"query_img_path": "../x.png"}, "query_img_path: '../x.png' leaves the collection"),
 ]
-POOL, QUERY_FILE = "cand_pool/local/mbeir_shapes_task3_cand_pool.jsonl", "query/test/mbeir_shapes_task3_test.jsonl"
+POOL, QUERY_FILE = (
+    "cand_pool/local/mbeir_shapes_task3_cand_pool.jsonl",
+    "query/test/mbeir_shapes_task3_test.jsonl",
+)
 QRELS, TABLE = "qrels/test/mbeir_shapes_task3_test_qrels.txt", "instructions/query_instructions.tsv"
 
 
@@ -159,7 +171,9 @@ def test_a_malformed_line_is_named_by_file_and_line(root, file, line, says):
     before = (root / file).read_text(encoding="utf-8")
     (root / file).write_text(before + line + "\n")
     collection = Collection(root)
-    with pytest.raises(LineError, match=rf"{re.escape(file)}:{before.count(chr(10)) + 1}: .*{re.escape(says)}"):
+    with pytest.raises(
+        LineError, match=rf"{re.escape(file)}:{before.count(chr(10)) + 1}: .*{re.escape(says)}"
+    ):
         list(collection.candidates("shapes_task3"))
         list(collection.queries("test"))
         collection.instructions()
@@ -187,5 +201,7 @@ def test_a_collection_may_be_a_link(root, tmp_path):
 
 def test_a_directory_without_pools_is_refused(tmp_path):
     for path in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(UserError, match="is not a collection.*python -m genius.collections SOURCE"):
+        with pytest.raises(
+            UserError, match="is not a collection.*python -m genius.collections SOURCE"
+        ):
             Collection(path)

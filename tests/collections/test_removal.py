@@ -1,4 +1,6 @@
-"""What is taken out of a collection leaves nothing of itself there, though the process may be killed."""
+"""What is taken out of a collection leaves nothing of itself there, though the process may be
+killed.
+"""
 
 import shutil
 from pathlib import Path
@@ -42,17 +44,26 @@ def test_a_picture_and_its_caption_leave_nothing(root):
     picture = (root / "images" / "shop" / "1.png").read_bytes()
     assert len(mentions(root, b"xylophonist")) >= 4
     assert erase_candidates(root, ids(root, "the xylophonist", "images/shop/1.png")) == 2
-    assert mentions(root.parent, b"xylophonist", b"1.png", picture) == [] and check(root, images=True) == 0
+    assert (
+        mentions(root.parent, b"xylophonist", b"1.png", picture) == []
+        and check(root, images=True) == 0
+    )
     assert erase_candidates(root, {"0:99"}) == 0
 
 
-def test_a_caption_that_two_pictures_share_goes_without_them_and_a_picture_without_the_caption(root):
+def test_a_caption_that_two_pictures_share_goes_without_them_and_a_picture_without_the_caption(
+    root,
+):
     (caption,) = ids(root, "a dog")
     assert erase_candidates(root, {caption}) == 1
     assert mentions(root, b"a dog") == [] and check(root, images=True) == 0
     assert len(ids(root, "images/shop/0.png", "images/shop/3.png")) == 2
     assert erase_candidates(root, ids(root, "images/shop/2.png")) == 1
-    assert ids(root, "snow") and not (root / "images" / "shop" / "2.png").exists() and check(root, images=True) == 0
+    assert (
+        ids(root, "snow")
+        and not (root / "images" / "shop" / "2.png").exists()
+        and check(root, images=True) == 0
+    )
 
 
 def test_after_a_kill_anywhere_it_can_be_repeated(root, tmp_path, monkeypatch):
@@ -87,7 +98,10 @@ def test_what_was_removed_stays_out_of_a_collection_that_is_built_again(root, tm
     erase_candidates(root, ids(root, "the xylophonist", "images/shop/1.png"))
     again = root.with_name("shop.new")
     (tmp_path / "shop" / "1.png").rename(tmp_path / "shop" / "renamed.png")
-    records = [record | {"img_path": record["img_path"].replace("1.png", "renamed.png")} for record in RECORDS]
+    records = [
+        record | {"img_path": record["img_path"].replace("1.png", "renamed.png")}
+        for record in RECORDS
+    ]
     write_source(tmp_path / "others", records)
     shutil.copy(tmp_path / "shop" / "renamed.png", tmp_path / "others" / "renamed.png")
     build([f"shop={tmp_path / 'others'}"], again)

@@ -22,8 +22,14 @@ def test_captions_give_three_tasks_and_the_first_caption_is_not_a_candidate(tmp_
     assert result.asked(0, "test") == {
         (text, None): {("", f"{text[0]}.png")} for text in ("a1", "a2", "a3", "b1", "b2")
     }
-    assert result.asked(1, "test") == {("a1", None): {("a2", None), ("a3", None)}, ("b1", None): {("b2", None)}}
-    assert result.asked(3, "test") == {("", "a.png"): {("a2", None), ("a3", None)}, ("", "b.png"): {("b2", None)}}
+    assert result.asked(1, "test") == {
+        ("a1", None): {("a2", None), ("a3", None)},
+        ("b1", None): {("b2", None)},
+    }
+    assert result.asked(3, "test") == {
+        ("", "a.png"): {("a2", None), ("a3", None)},
+        ("", "b.png"): {("b2", None)},
+    }
     texts = {item.text for item in result.items.values() if item.modality is Modality.TEXT}
     assert texts == {"a2", "a3", "b2"}
 
@@ -73,21 +79,32 @@ def test_titles_and_attributes_give_queries_for_images_texts_and_pairs(tmp_path)
 
 def test_query_sentences_use_keywords_if_there_are_any(tmp_path):
     facts = {"keywords": ["night_bird", "wise"], "char": "🦉"}
-    result = built(tmp_path, [{"img_path": "a.png", "txt": "owl", "split": "test", "attributes": facts}])
+    result = built(
+        tmp_path, [{"img_path": "a.png", "txt": "owl", "split": "test", "attributes": facts}]
+    )
     ((sentence, _),) = result.asked(2, "test")
     assert "ight bird, wise" in sentence and "🦉" not in sentence
 
 
 def test_attributes_without_texts_give_image_queries(tmp_path):
-    result = built(tmp_path, [{"img_path": f"{name}.png", "colour": "red", "split": "test"} for name in "ab"])
+    result = built(
+        tmp_path, [{"img_path": f"{name}.png", "colour": "red", "split": "test"} for name in "ab"]
+    )
     assert result.tasks == [0]
     assert list(result.asked(0, "test").values()) == [{("", "a.png"), ("", "b.png")}]
 
 
 def test_equal_answers_are_one_candidate(tmp_path):
-    two, one = [{"q": "What?", "a": "A dog."}, {"q": "Where?", "a": "Outside."}], [{"q": "Who?", "a": "A dog."}]
+    two, one = (
+        [{"q": "What?", "a": "A dog."}, {"q": "Where?", "a": "Outside."}],
+        [{"q": "Who?", "a": "A dog."}],
+    )
     result = built(
-        tmp_path, [{"img_path": "a.png", "split": "test", "qa": two}, {"img_path": "b.png", "split": "test", "qa": one}]
+        tmp_path,
+        [
+            {"img_path": "a.png", "split": "test", "qa": two},
+            {"img_path": "b.png", "split": "test", "qa": one},
+        ],
     )
     assert result.tasks == [6] and len(result.items) == 2
     assert result.asked(6, "test") == {
@@ -112,14 +129,25 @@ def test_photographs_query_the_iconic_image_of_their_class_its_text_and_both(tmp
         ],
     )
     assert result.tasks == [4, 6, 8]
-    assert result.asked(4, "test") == {("", "n0.png"): {("", "i0.png")}, ("", "n1.png"): {("", "i1.png")}}
-    assert sorted(map(list, result.asked(6, "test").values())) == [[("text 0", None)], [("text 1", None)]]
-    assert sorted(map(list, result.asked(8, "test").values())) == [[("text 0", "i0.png")], [("text 1", "i1.png")]]
+    assert result.asked(4, "test") == {
+        ("", "n0.png"): {("", "i0.png")},
+        ("", "n1.png"): {("", "i1.png")},
+    }
+    assert sorted(map(list, result.asked(6, "test").values())) == [
+        [("text 0", None)],
+        [("text 1", None)],
+    ]
+    assert sorted(map(list, result.asked(8, "test").values())) == [
+        [("text 0", "i0.png")],
+        [("text 1", "i1.png")],
+    ]
     assert all(text.endswith("?") for text, _ in result.asked(6, "test"))
     assert result.pools["train"] == result.pools["val"] == result.pools["test"] == set(result.items)
 
 
-def test_an_iconic_image_of_training_is_also_in_the_pool_of_a_test_query_that_has_no_other(tmp_path):
+def test_an_iconic_image_of_training_is_also_in_the_pool_of_a_test_query_that_has_no_other(
+    tmp_path,
+):
     records = [
         {"img_path": "i.png", "txt": "text", "split": "train", "kind": "iconic", "class_id": 0},
         {"img_path": "n.png", "split": "test", "kind": "natural", "class_id": 0},
@@ -131,7 +159,10 @@ def test_an_iconic_image_of_training_is_also_in_the_pool_of_a_test_query_that_ha
 
 def test_a_composed_pair_belongs_to_the_split_of_its_target(tmp_path):
     splits = {"t1": "train", "t2": "train", "v1": "val", "d1": "test", "d2": "test"}
-    records = [{"id": name, "img_path": f"{name}.png", "txt": name, "split": splits[name]} for name in splits]
+    records = [
+        {"id": name, "img_path": f"{name}.png", "txt": name, "split": splits[name]}
+        for name in splits
+    ]
     pairs = [
         {"query_id": pair[:2], "txt": "other", "target_id": pair[2:]}
         for pair in ("t1t2", "t1d1", "d1t1", "d1d2", "d2v1", "t2v1")
@@ -151,7 +182,8 @@ def test_a_composed_pair_of_an_unreadable_image_is_left_out(tmp_path):
     for number, name in enumerate("abc"):
         (source / f"{name}.png").write_bytes(picture(number) if name != "c" else b"no image")
     pairs = [
-        {"query_id": f"{one}.png", "txt": "other", "target_id": f"{other}.png"} for one, other in ("ab", "cb", "ac")
+        {"query_id": f"{one}.png", "txt": "other", "target_id": f"{other}.png"}
+        for one, other in ("ab", "cb", "ac")
     ]
     (source / "cir_pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
     (row,) = build([str(source)], tmp_path / "built", benchmark=True)
@@ -167,15 +199,26 @@ def test_identical_images_are_equal_positives_but_test_images_are_not_in_trainin
     result = built(tmp_path, records, shades={"train.png": 5, "twin.png": 5, "val.png": 5})
     assert result.asked(0, "train")["one", None] == {("", "train.png")}
     assert result.asked(0, "val")["three", None] == {("", "train.png"), ("", "val.png")}
-    assert result.asked(0, "test")["two", None] == {("", "train.png"), ("", "twin.png"), ("", "val.png")}
+    assert result.asked(0, "test")["two", None] == {
+        ("", "train.png"),
+        ("", "twin.png"),
+        ("", "val.png"),
+    }
 
 
 def test_a_caption_names_the_picture_that_it_describes(tmp_path):
-    records = [{"img_path": f"{n}.png", "captions": [f"first {n}", f"second {n}", "a dog"]} for n in range(3)]
+    records = [
+        {"img_path": f"{n}.png", "captions": [f"first {n}", f"second {n}", "a dog"]}
+        for n in range(3)
+    ]
     write_source(tmp_path / "source", records)
     build([str(tmp_path / "source")], tmp_path / "built")
     items = list(Collection(tmp_path / "built").all_candidates())
-    named = {item.text: Path(described_picture(item.source)).name for item in items if item.text and not item.image}
+    named = {
+        item.text: Path(described_picture(item.source)).name
+        for item in items
+        if item.text and not item.image
+    }
     of_one = {f"{place} {n}": f"{n}.png" for place in ("first", "second") for n in range(3)}
     assert named == of_one | {"a dog": ""}, "a text of several pictures is no caption of one"
     assert not any(source_fields(item.source) for item in items if item.text)

@@ -16,10 +16,18 @@ from tests.collections.samples import photos
         (["1.png"], ["1.HEIC"], {"1.HEIC": "1.png"}),
         (["1.dng", "1.heic"], [], {"1.dng": "1.heic"}),
         (["1.jpg", "1.png", "1.cr2"], [], {"1.cr2": "1.jpg"}),
-        (["IMG_4.JPG", "IMG_E4.JPG"], ["IMG_4.AAE"], dict.fromkeys(["IMG_4.JPG", "IMG_4.AAE"], "IMG_E4.JPG")),
+        (
+            ["IMG_4.JPG", "IMG_E4.JPG"],
+            ["IMG_4.AAE"],
+            dict.fromkeys(["IMG_4.JPG", "IMG_4.AAE"], "IMG_E4.JPG"),
+        ),
         (["IMG_4.JPG"], ["IMG_E4.HEIC"], {}),
         (["IMG_EN.JPG", "IMG_N.JPG"], [], {}),
-        (["1.HEIC"], ["1.MOV", "1_HEIC.MOV", "2.MOV"], dict.fromkeys(["1.MOV", "1_HEIC.MOV"], "1.HEIC")),
+        (
+            ["1.HEIC"],
+            ["1.MOV", "1_HEIC.MOV", "2.MOV"],
+            dict.fromkeys(["1.MOV", "1_HEIC.MOV"], "1.HEIC"),
+        ),
         (["u.heic"], ["u_3.mov", "v_3.mov"], {"u_3.mov": "u.heic"}),
     ],
 )
@@ -28,7 +36,9 @@ def test_the_files_of_a_photograph_belong_to_the_best_of_them(images, others, wh
 
 
 def test_parts_are_no_items_but_named(tmp_path):
-    folder = photos(tmp_path / "phone", "IMG_1.JPG", "IMG_1.dng", "IMG_E2.JPG", "IMG_2.JPG", "3.png")
+    folder = photos(
+        tmp_path / "phone", "IMG_1.JPG", "IMG_1.dng", "IMG_E2.JPG", "IMG_2.JPG", "3.png"
+    )
     for name in ("IMG_1.MOV", "IMG_2.AAE", "4.MOV"):
         (folder / name).write_bytes(b"\0\0\0\x14ftypqt  ")
     listed = Folder(folder)
@@ -57,5 +67,7 @@ def test_what_programs_derive_from_pictures_is_left_out(tmp_path, library, deriv
     folder = photos(tmp_path / "disk", f"{library}/1.png", f"{derived}/2.png")
     listed = Folder(folder)
     assert listed.images == [f"{library}/1.png"]
-    assert [(report.file, report.outcome) for report in listed.others] == [(f"{derived}/2.png", HIDDEN)]
+    assert [(report.file, report.outcome) for report in listed.others] == [
+        (f"{derived}/2.png", HIDDEN)
+    ]
     assert Folder(folder / library.split("/")[0]).images == [f"{library}/1.png".partition("/")[2]]

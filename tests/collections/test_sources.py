@@ -38,44 +38,73 @@ def test_every_field_of_a_manifest_is_read(folder):
                 "split": "dev",
                 "weight": 3,
                 "price": None,
-                "attributes": {"colour": "red", "usage": "NA", "words": ["warm", ""], "nested": {}, "year": "2011"},
+                "attributes": {
+                    "colour": "red",
+                    "usage": "NA",
+                    "words": ["warm", ""],
+                    "nested": {},
+                    "year": "2011",
+                },
                 "qa": [{"q": "What?", "a": "Red."}, {"q": "Why?", "a": " "}],
             }
         ],
     )
     (only,) = read_source(folder).records
-    assert (only.id, only.image, only.split, only.captions) == ("7", "a.png", "test", ["a red square"])
+    assert (only.id, only.image, only.split, only.captions) == (
+        "7",
+        "a.png",
+        "test",
+        ["a red square"],
+    )
     assert only.attributes == {"colour": "red", "words": ["warm"], "year": "2011", "weight": 3}
     assert only.qa == [("What?", "Red.")]
 
 
 @pytest.mark.parametrize("separator", ",;\t|")
-@pytest.mark.parametrize("image, text", [("image", "text"), ("img_path", "txt"), ("file", "caption")])
+@pytest.mark.parametrize(
+    "image, text", [("image", "text"), ("img_path", "txt"), ("file", "caption")]
+)
 def test_a_csv_may_name_and_separate_its_columns_in_several_ways(folder, image, text, separator):
-    rows = [(text, image, "split", "colour"), ('"one, ""two""; three"', "a.png", "train", "red"), ("", "b.png", "", "")]
+    rows = [
+        (text, image, "split", "colour"),
+        ('"one, ""two""; three"', "a.png", "train", "red"),
+        ("", "b.png", "", ""),
+    ]
     (folder / "table.csv").write_text("\n".join(map(separator.join, rows)), encoding="utf-8-sig")
     source = read_source(folder)
-    assert record(source).captions == ['one, "two"; three'] and record(source).attributes == {"colour": "red"}
+    assert record(source).captions == ['one, "two"; three'] and record(source).attributes == {
+        "colour": "red"
+    }
     assert record(source).split == "train"
     assert record(source, "b.png").captions == [] and record(source, "b.png").split is None
 
 
 def test_several_rows_for_an_image_are_its_captions(folder):
-    (folder / "captions.csv").write_text("image,caption\na.png,first\nb.png,other\na.png,second\na.png,first\n")
+    (folder / "captions.csv").write_text(
+        "image,caption\na.png,first\nb.png,other\na.png,second\na.png,first\n"
+    )
     source = read_source(folder)
-    assert record(source).captions == ["first", "second"] and record(source, "b.png").captions == ["other"]
+    assert record(source).captions == ["first", "second"] and record(source, "b.png").captions == [
+        "other"
+    ]
 
 
 def test_a_row_for_each_box_gives_all_words_and_the_numbers_of_the_first(folder):
     rows = ["a.png,dog,1,new", "a.png,cat,2,", "b.png,car,3,", "a.png,dog,4,old"]
     (folder / "boxes.csv").write_text("\n".join(["filename,class,xmin,state", *rows]))
     source = read_source(folder)
-    assert record(source).attributes == {"class": ["dog", "cat"], "xmin": "1", "state": ["new", "old"]}
+    assert record(source).attributes == {
+        "class": ["dog", "cat"],
+        "xmin": "1",
+        "state": ["new", "old"],
+    }
     assert record(source, "b.png").attributes == {"class": "car", "xmin": "3"}
 
 
 def test_composed_pairs_are_read_next_to_the_manifest(folder):
-    write_jsonl(folder / "manifest.jsonl", [{"id": 1, "img_path": "a.png"}, {"id": 2, "img_path": "b.png"}])
+    write_jsonl(
+        folder / "manifest.jsonl", [{"id": 1, "img_path": "a.png"}, {"id": 2, "img_path": "b.png"}]
+    )
     write_jsonl(folder / "cir_pairs.jsonl", [{"query_id": 1, "txt": "in blue", "target_id": "2"}])
     assert read_source(folder).pairs == [ComposedPair("1", "in blue", "2", 1)]
 
@@ -83,18 +112,33 @@ def test_composed_pairs_are_read_next_to_the_manifest(folder):
 @pytest.mark.parametrize(
     "line, says",
     [
-        ({"txt": "x"}, "the row names no image; expected one of the fields img_path, image, file, image_path"),
+        (
+            {"txt": "x"},
+            "the row names no image; expected one of the fields img_path, image, file, image_path",
+        ),
         ({"img_path": "/home/ada/a.png"}, "the image 'a.png' is repeated"),
         ({"img_path": "../a.png"}, "leaves the folder"),
         ({"img_path": 5}, "img_path: input should be a valid string, found 5"),
         ({"img_path": "b.png", "txt": ["x"]}, "txt: input should be a valid string, found ['x']"),
-        ({"img_path": "b.png", "captions": "x"}, "captions: input should be a valid list, found 'x'"),
-        ({"img_path": "b.png", "captions": [1]}, "captions.0: input should be a valid string, found 1"),
+        (
+            {"img_path": "b.png", "captions": "x"},
+            "captions: input should be a valid list, found 'x'",
+        ),
+        (
+            {"img_path": "b.png", "captions": [1]},
+            "captions.0: input should be a valid string, found 1",
+        ),
         ({"img_path": "b.png", "qa": [{"q": "x"}]}, "the field qa.0.a is missing"),
         ({"img_path": "b.png", "qa": "x"}, "qa: input should be a valid list, found 'x'"),
         ({"img_path": "b.png", "attributes": []}, None),
-        ({"img_path": "b.png", "attributes": [1]}, "attributes: input should be a valid dictionary"),
-        ({"img_path": "b.png", "split": "holdout"}, "split: 'holdout' is unknown; expected one of train, val"),
+        (
+            {"img_path": "b.png", "attributes": [1]},
+            "attributes: input should be a valid dictionary",
+        ),
+        (
+            {"img_path": "b.png", "split": "holdout"},
+            "split: 'holdout' is unknown; expected one of train, val",
+        ),
         ({"img_path": "b.png", "id": "a"}, "the id 'a' is repeated"),
         ({"img_path": "a.png", "id": "c"}, "the image 'a.png' is repeated"),
         ({"img_path": "a.png", "txt": "x", "split": "test"}, "the image 'a.png' is repeated"),
@@ -134,11 +178,16 @@ def test_a_bad_csv_is_named_by_file_and_line(folder, content, says):
         ({"query_id": "a"}, "expected query_id, txt and target_id"),
         ({"query_id": "a", "txt": 1, "target_id": "b"}, "expected query_id, txt and target_id"),
         ({"query_id": "a", "txt": " ", "target_id": "b"}, "txt is empty"),
-        ({"query_id": "a", "txt": "x", "target_id": "z"}, "the id 'z' is not in the table of this folder"),
+        (
+            {"query_id": "a", "txt": "x", "target_id": "z"},
+            "the id 'z' is not in the table of this folder",
+        ),
     ],
 )
 def test_a_bad_composed_pair_is_named_by_file_and_line(folder, pair, says):
-    write_jsonl(folder / "manifest.jsonl", [{"id": name, "img_path": f"{name}.png"} for name in "ab"])
+    write_jsonl(
+        folder / "manifest.jsonl", [{"id": name, "img_path": f"{name}.png"} for name in "ab"]
+    )
     write_jsonl(folder / "cir_pairs.jsonl", [{"query_id": "a", "txt": "x", "target_id": "b"}, pair])
     with pytest.raises(UserError, match=rf"cir_pairs\.jsonl:2: {says}"):
         read_source(folder)

@@ -1,4 +1,6 @@
-"""Which files are the table of a folder: those whose rows name its pictures; several may be parts of one."""
+"""Which files are the table of a folder: those whose rows name its pictures; several may be parts
+of one.
+"""
 
 import json
 
@@ -24,10 +26,14 @@ def captions_of(source):
 
 
 WHOLE = {row["image"]: [row["caption"]] for row in ROWS}
-RESULTS = "      epoch,  train/box_loss\n" + "".join(f"   {n},   {1 / n:.5f}\n" for n in range(1, 6))
+RESULTS = "      epoch,  train/box_loss\n" + "".join(
+    f"   {n},   {1 / n:.5f}\n" for n in range(1, 6)
+)
 
 
-@pytest.mark.parametrize("log", ["time,event\n1,start\n2,stop\n", RESULTS, "a,b\n0.png,x\nno.txt,y\nno.txt,z\n"])
+@pytest.mark.parametrize(
+    "log", ["time,event\n1,start\n2,stop\n", RESULTS, "a,b\n0.png,x\nno.txt,y\nno.txt,z\n"]
+)
 def test_a_log_is_no_table_of_the_pictures_whose_numbers_it_holds(tmp_path, log):
     folder = photos(tmp_path / "x", *NUMBERED)
     (folder / "log.csv").write_text(log)
@@ -38,18 +44,24 @@ def test_a_log_is_no_table_of_the_pictures_whose_numbers_it_holds(tmp_path, log)
         read_source(folder / "log.csv")
 
 
-@pytest.mark.parametrize("other", ["time,event\n1,start\n", "", "image,caption\ngone.jpg,other\n", "PAR1"])
+@pytest.mark.parametrize(
+    "other", ["time,event\n1,start\n", "", "image,caption\ngone.jpg,other\n", "PAR1"]
+)
 def test_of_two_tables_the_one_that_names_pictures_is_taken(tmp_path, other):
     folder = photos(tmp_path / "x", *NUMBERED)
     (folder / "captions.csv").write_text(CAPTIONS)
     name = "a.parquet" if other == "PAR1" else "a.csv"
     (folder / name).write_text(other)
     source = read_source(folder)
-    assert captions_of(source) == WHOLE and any(note.startswith(f"{name}: not read") for note in source.notes)
+    assert captions_of(source) == WHOLE and any(
+        note.startswith(f"{name}: not read") for note in source.notes
+    )
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-@pytest.mark.parametrize("names", [("train", "test"), ("labels_train", "labels_test"), ("train-0000", "test-0000")])
+@pytest.mark.parametrize(
+    "names", [("train", "test"), ("labels_train", "labels_test"), ("train-0000", "test-0000")]
+)
 def test_tables_named_by_splits_are_the_splits_of_one(tmp_path, suffix, names):
     folder = photos(tmp_path / "x", *NUMBERED)
     for name, rows in zip(names, (ROWS[:6], ROWS[6:]), strict=True):
@@ -70,8 +82,14 @@ def test_a_picture_in_the_tables_of_two_splits_is_of_the_later_one(tmp_path):
     (folder / "test.csv").write_text("image,caption\n7.png,another\n")
     source = read_source(folder)
     found = {record.image: (record.split, set(record.captions)) for record in source.records}
-    assert found["7.png"] == ("test", {"shape 7.png", "another"}) and found["6.png"] == ("train", {"shape 6.png"})
-    assert "1 images are in tables of several splits; the first: 7.png is in test alone" in source.notes
+    assert found["7.png"] == ("test", {"shape 7.png", "another"}) and found["6.png"] == (
+        "train",
+        {"shape 6.png"},
+    )
+    assert (
+        "1 images are in tables of several splits; the first: 7.png is in test alone"
+        in source.notes
+    )
 
 
 def test_of_tables_that_say_the_same_one_is_read(tmp_path):
@@ -81,7 +99,9 @@ def test_of_tables_that_say_the_same_one_is_read(tmp_path):
     parquet_of(folder / "captions.parquet", ROWS)
     source = read_source(folder)
     assert captions_of(source) == WHOLE
-    assert "captions.parquet: not read, because it says the same as captions (1).csv" in source.notes
+    assert (
+        "captions.parquet: not read, because it says the same as captions (1).csv" in source.notes
+    )
     (folder / "captions.csv").write_text(CAPTIONS.replace("shape 7", "other"))
     assert captions_of(read_source(folder)) == WHOLE | {"7.png": ["shape 7.png", "other.png"]}
 
@@ -89,21 +109,35 @@ def test_of_tables_that_say_the_same_one_is_read(tmp_path):
 def test_several_tables_of_the_same_pictures_are_read_together(tmp_path):
     folder = photos(tmp_path / "x", *NUMBERED)
     (folder / "captions.csv").write_text("id,image,caption,colour\n1,0.png,a,red\n2,1.png,b,red\n")
-    (folder / "labels.csv").write_text("id,file,colour,split\n1,1.png,blue,test\n2,0.png,red,\n3,2.png,green,train\n")
-    write_jsonl(folder / "asked.jsonl", [{"image": "0.png", "qa": [{"q": "What?", "a": "It."}], "text": "c"}])
+    (folder / "labels.csv").write_text(
+        "id,file,colour,split\n1,1.png,blue,test\n2,0.png,red,\n3,2.png,green,train\n"
+    )
+    write_jsonl(
+        folder / "asked.jsonl",
+        [{"image": "0.png", "qa": [{"q": "What?", "a": "It."}], "text": "c"}],
+    )
     source = read_source(folder)
     found = {record.image: record for record in source.records}
     captions = {image: record.captions for image, record in found.items()}
     assert captions == {"0.png": ["c", "a"], "1.png": ["b"], "2.png": []}
     assert found["0.png"].qa == [("What?", "It.")] and found["1.png"].split == "test"
-    assert found["1.png"].attributes["colour"] == ["red", "blue"] and found["2.png"].attributes == {"colour": "green"}
-    assert "captions.csv and labels.csv differ in 1 cells; the first: colour of 1.png is red and blue" in source.notes
+    assert found["1.png"].attributes["colour"] == ["red", "blue"] and found["2.png"].attributes == {
+        "colour": "green"
+    }
+    assert (
+        "captions.csv and labels.csv differ in 1 cells; the first: colour of 1.png is red and blue"
+        in source.notes
+    )
     read = [note.partition(":")[0] for note in source.notes if ": image from " in note]
     assert read == ["asked.jsonl", "captions.csv", "labels.csv"]
 
 
-def test_parquet_files_with_the_same_columns_and_the_folder_that_spark_writes_are_one_table(tmp_path):
-    (shards := photos(tmp_path / "shards", *NUMBERED)) and (spark := photos(tmp_path / "spark", *NUMBERED))
+def test_parquet_files_with_the_same_columns_and_the_folder_that_spark_writes_are_one_table(
+    tmp_path,
+):
+    (shards := photos(tmp_path / "shards", *NUMBERED)) and (
+        spark := photos(tmp_path / "spark", *NUMBERED)
+    )
     for number, rows in enumerate((ROWS[:3], ROWS[3:])):
         parquet_of(shards / f"part-{number}.parquet", rows)
         parquet_of(spark / "table.parquet" / f"part-{number}-c000.snappy.parquet", rows)
@@ -117,8 +151,13 @@ def test_the_shards_of_img2dataset_are_one_table_of_the_pictures_in_their_folder
     keys = [f"{shard:05}{number:04}" for shard in range(2) for number in range(3)]
     folder = photos(tmp_path / "x", *(f"{key[:5]}/{key}.jpg" for key in keys))
     for shard in (keys[:3], keys[3:]):
-        rows = [{"url": "https://x.example/a.jpg", "key": key, "caption": f"boat {key}"} for key in shard]
-        rows.append({"url": "https://x.example/b.jpg", "key": "999999999", "caption": "not downloaded"})
+        rows = [
+            {"url": "https://x.example/a.jpg", "key": key, "caption": f"boat {key}"}
+            for key in shard
+        ]
+        rows.append(
+            {"url": "https://x.example/b.jpg", "key": "999999999", "caption": "not downloaded"}
+        )
         parquet_of(folder / f"{shard[0][:5]}.parquet", rows)
     source = read_source(folder)
     assert captions_of(source) == {f"{key[:5]}/{key}.jpg": [f"boat {key}"] for key in keys}
@@ -149,14 +188,24 @@ def test_what_is_said_of_one_picture_is_no_table(tmp_path):
     assert captions_of(read_source(folder)) == {"p0.jpg": ["one"], "p1.jpg": ["one"]}
 
 
-ELSEWHERE = ["C:pets\\{}", "%USERPROFILE%\\Pictures\\pets\\{}", "$HOME/pets/{}", "${{DATA}}/pets/{}"]
+ELSEWHERE = [
+    "C:pets\\{}",
+    "%USERPROFILE%\\Pictures\\pets\\{}",
+    "$HOME/pets/{}",
+    "${{DATA}}/pets/{}",
+]
 LABEL_STUDIO = [
     *(
         "/data/upload/1/7f3a2b1c-{}",
         "/data/local-files/?d=pets/{}",
         "http://localhost:8080/data/local-files/?d=pets/{}",
     ),
-    *("/data/local-files/?d=pets%2F{}", "s3://bucket/pets/{}", "gs://bucket/pets/{}", "azure-blob://c/pets/{}"),
+    *(
+        "/data/local-files/?d=pets%2F{}",
+        "s3://bucket/pets/{}",
+        "gs://bucket/pets/{}",
+        "azure-blob://c/pets/{}",
+    ),
     "https://host.example/pets/{}?w=800&sig=abc/d",
 ]
 
@@ -164,7 +213,9 @@ LABEL_STUDIO = [
 @pytest.mark.parametrize("form", [*ELSEWHERE, *LABEL_STUDIO])
 def test_paths_of_other_systems_and_addresses_of_label_studio_are_the_files_here(tmp_path, form):
     folder = photos(tmp_path / "x", "pets/a.jpg", "pets/b.jpg", "other/b.png")
-    (folder / "export.csv").write_text(f"id,image,choice\n1,{form.format('a.jpg')},cat\n2,{form.format('b.jpg')},dog\n")
+    (folder / "export.csv").write_text(
+        f"id,image,choice\n1,{form.format('a.jpg')},cat\n2,{form.format('b.jpg')},dog\n"
+    )
     found = {record.image: record.attributes["choice"] for record in read_source(folder).records}
     assert found == {"pets/a.jpg": "cat", "pets/b.jpg": "dog"}
 
@@ -181,7 +232,9 @@ def test_a_path_that_climbs_out_of_the_folder_names_nothing_outside(tmp_path):
 @pytest.mark.timeout(60)
 def test_a_cell_of_many_slashes_takes_no_minutes(tmp_path):
     folder = photos(tmp_path / "x", "a.png", "b.png")
-    (folder / "t.csv").write_text(f"image,note\na.png,http://{'a/' * 60_000}\nhttp://{'a/' * 60_000},x\nb.png,y\n")
+    (folder / "t.csv").write_text(
+        f"image,note\na.png,http://{'a/' * 60_000}\nhttp://{'a/' * 60_000},x\nb.png,y\n"
+    )
     assert len(read_source(folder).records) == 2
 
 
@@ -200,16 +253,31 @@ def test_texts_are_said_to_be_kept_only_where_they_are(tmp_path):
     [
         (
             "catalog.json",
-            json.dumps({"made": "2020", "items": [{"file": f"{n}.png", "title": f"Vase {n}"} for n in "01"]}),
+            json.dumps(
+                {
+                    "made": "2020",
+                    "items": [{"file": f"{n}.png", "title": f"Vase {n}"} for n in "01"],
+                }
+            ),
         ),
         ("captions.json", json.dumps({f"{n}.png": f"Vase {n}" for n in "01"}, indent=1)),
         ("captions.json", json.dumps({f"{n}.png": [f"Vase {n}"] for n in "01"})),
         (
             "via.json",
-            json.dumps({f"{n}.png8": {"filename": f"{n}.png", "text": f"Vase {n}", "regions": [{}]} for n in "01"}),
+            json.dumps(
+                {
+                    f"{n}.png8": {"filename": f"{n}.png", "text": f"Vase {n}", "regions": [{}]}
+                    for n in "01"
+                }
+            ),
         ),
         ("Flickr8k.token.txt", "0.png#0\tVase 0\n0.png#1\tVase 0\n1.png#0\tVase 1\n"),
-        ("all.json", json.dumps([{"SourceFile": f"./{n}.png", "XMP:Description": f"Vase {n}"} for n in (0, 1)])),
+        (
+            "all.json",
+            json.dumps(
+                [{"SourceFile": f"./{n}.png", "XMP:Description": f"Vase {n}"} for n in (0, 1)]
+            ),
+        ),
         ("t.csv", "image,prompt\n0.png,Vase 0\n1.png,Vase 1\n"),
     ],
 )
@@ -223,5 +291,7 @@ def test_json_by_name_lists_in_an_object_tokens_and_prompts_are_tables(tmp_path,
 
 def test_an_object_about_something_else_is_no_table(tmp_path):
     folder = photos(tmp_path / "x", "0.png", "1.png")
-    (folder / "settings.json").write_text(json.dumps({"size": [1, 2], "name": "x", "0.png": 3, "steps": [{"a": 1}]}))
+    (folder / "settings.json").write_text(
+        json.dumps({"size": [1, 2], "name": "x", "0.png": 3, "steps": [{"a": 1}]})
+    )
     assert captions_of(read_source(folder)) == {"0.png": [], "1.png": []}

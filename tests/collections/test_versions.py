@@ -54,7 +54,11 @@ def test_the_largest_version_is_the_item(folder, tmp_path):
     assert "3 files: used" in str(row)
     assert "3 files: version of another; the first: 0.webp" in str(row)
     items = items_of(tmp_path / "built")
-    assert sorted(items) == sorted(os.listdir(tmp_path / "built/images/x")) == ["a.png", "e.png", "f.jpg"]
+    assert (
+        sorted(items)
+        == sorted(os.listdir(tmp_path / "built/images/x"))
+        == ["a.png", "e.png", "f.jpg"]
+    )
     assert [items[name].get("versions") for name in sorted(items)] == [4, None, None]
     lines = (tmp_path / "built/files.tsv").read_text(encoding="utf-8").splitlines()
     assert [line.split("\t")[1:] for line in lines if "version" in line] == [
@@ -77,7 +81,14 @@ def test_the_texts_of_all_versions_can_be_found(folder, tmp_path):
 
 
 def test_a_version_of_which_a_table_says_something_else_is_an_item(folder, tmp_path):
-    rows = {"a.png": "red", "b.jpg": "blue", "0.webp": "red", "d.jpg": "", "e.png": "red", "f.jpg": "red"}
+    rows = {
+        "a.png": "red",
+        "b.jpg": "blue",
+        "0.webp": "red",
+        "d.jpg": "",
+        "e.png": "red",
+        "f.jpg": "red",
+    }
     table = "".join(f"{name},{colour}\n" for name, colour in rows.items())
     (folder / "t.csv").write_text("image,colour\n" + table)
     build([str(folder)], tmp_path / "built")
@@ -97,7 +108,13 @@ def page(seed: int) -> Image.Image:
 def test_pages_of_a_book_are_no_versions_of_each_other():
     pages = [page(seed) for seed in range(4)]
     again = Image.open(io.BytesIO(encoded(pages[0].resize((500, 700)), "JPEG", quality=50)))
-    assert originals([small(each) for each in [*pages, again]], [(5,)] * 4 + [(4,)]) == [0, 1, 2, 3, 0]
+    assert originals([small(each) for each in [*pages, again]], [(5,)] * 4 + [(4,)]) == [
+        0,
+        1,
+        2,
+        3,
+        0,
+    ]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -111,7 +128,9 @@ def test_versions_are_those_of_comparing_all_pictures(seed):
     expected = dict[int, int]()
     for number in sorted(range(40), key=lambda number: (-sizes[number][0], number)):
         firsts = [first for first in expected if expected[first] == first]
-        fits = (first for first in firsts if are_versions(pictures[first], pictures[number][None])[0])
+        fits = (
+            first for first in firsts if are_versions(pictures[first], pictures[number][None])[0]
+        )
         expected[number] = next(fits, number)
     assert originals(pictures, sizes) == [expected[number] for number in range(40)]
     assert 5 < len(set(expected.values())) < 40

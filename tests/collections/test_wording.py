@@ -31,7 +31,12 @@ def test_rules_that_share_a_task_combine_their_instructions():
 
 
 def test_every_variant_of_a_sentence_contains_all_values():
-    attributes = {"articleType": "Running Shoes", "base_colour": "Navy Blue", "port": "USB", "year": "2011"}
+    attributes = {
+        "articleType": "Running Shoes",
+        "base_colour": "Navy Blue",
+        "port": "USB",
+        "year": "2011",
+    }
     sentences = {attribute_sentence(attributes, variant) for variant in range(16)}
     assert len(sentences) == 16
     for sentence in sentences:

@@ -16,7 +16,9 @@ ITEMS = [
     Item("3:2", Modality.TEXT, 'é "\u2028\t'),
     Item("3:3", Modality.PAIR, "both", "images/a.png"),
 ]
-QUERY = LabeledQuery("3:1", Modality.TEXT, 0, "line\nbreak", None, ("3:1", "3:3"), ("3:2",), '{"n": 1}')
+QUERY = LabeledQuery(
+    "3:1", Modality.TEXT, 0, "line\nbreak", None, ("3:1", "3:3"), ("3:2",), '{"n": 1}'
+)
 
 
 def write(destination: Path) -> None:
@@ -37,7 +39,10 @@ def test_written_records_are_read_back_unchanged(tmp_path):
     assert list(collection.local_pool(row)) == list(collection.all_candidates()) == ITEMS
     assert list(collection.queries("test", row)) == [QUERY]
     assert "union_val" not in collection.pools()  # no candidate is in the validation split
-    assert collection.instructions()[3, Modality.TEXT, Modality.PAIR] == ["Find it.", "Where is it?"]
+    assert collection.instructions()[3, Modality.TEXT, Modality.PAIR] == [
+        "Find it.",
+        "Where is it?",
+    ]
     assert collection.image_path("images/a.png").read_bytes() == picture(1)
     assert list(Checker(collection.root).problems()) == []
 
@@ -52,7 +57,8 @@ def test_the_destination_must_be_missing_or_empty(tmp_path):
     with pytest.raises(UserError, match="exists and is not empty"):
         write(tmp_path / "file")
     assert (
-        sorted((tmp_path / "empty").rglob("*")) == before and (tmp_path / "file").read_text(encoding="utf-8") == "mine"
+        sorted((tmp_path / "empty").rglob("*")) == before
+        and (tmp_path / "file").read_text(encoding="utf-8") == "mine"
     )
 
 

@@ -14,7 +14,10 @@ from tests.waiting import forked
 
 COLORS = ("red", "green", "blue", "white", "black")
 INPUTS = [
-    EncoderInput(color if number % 3 else None, [f"a {color} thing" if number % 2 or number % 3 == 0 else "", "again"])
+    EncoderInput(
+        color if number % 3 else None,
+        [f"a {color} thing" if number % 2 or number % 3 == 0 else "", "again"],
+    )
     for number, color in enumerate(COLORS)
 ]
 
@@ -38,7 +41,8 @@ def test_features_in_files_are_those_of_the_encoder(tmp_path):
     files = filled(tmp_path)
     for phrasing in (0, 1):
         expected = tiny_encoder().encode(
-            [each.image and open_path(each.image) for each in INPUTS], [each.texts[phrasing] for each in INPUTS]
+            [each.image and open_path(each.image) for each in INPUTS],
+            [each.texts[phrasing] for each in INPUTS],
         )
         found = files.features(slice(None), phrasing)
         torch.testing.assert_close(found.image, expected.image, atol=2e-3, rtol=2e-3)
@@ -49,7 +53,9 @@ def test_features_in_files_are_those_of_the_encoder(tmp_path):
             np.testing.assert_allclose(files.embedding, expected.embedding(), atol=2e-3)
 
 
-def test_gpus_multiply_in_tf32_while_features_are_computed_and_not_afterwards(tmp_path, monkeypatch):
+def test_gpus_multiply_in_tf32_while_features_are_computed_and_not_afterwards(
+    tmp_path, monkeypatch
+):
     precisions, encode = [], Encoder.encode_present
 
     def note(self, *arguments):
@@ -77,7 +83,9 @@ def test_a_killed_run_encodes_no_finished_shard_again(tmp_path):
     opened = []
     again = FeatureFiles.create(tmp_path / "killed", len(INPUTS), 2, DIM, "source")
     assert again.unfinished() == [1, 2]
-    again.fill(tiny_encoder(), INPUTS, lambda path: opened.append(path) or open_path(path), 2, "test")
+    again.fill(
+        tiny_encoder(), INPUTS, lambda path: opened.append(path) or open_path(path), 2, "test"
+    )
 
     assert set(opened) == {"blue", "black"}  # the third to the fifth input that have an image
     same(again, whole)
@@ -137,7 +145,9 @@ def without_green(path: str) -> Image.Image | None:
 
 def test_another_source_starts_again(tmp_path):
     filled(tmp_path)
-    assert FeatureFiles.create(tmp_path, len(INPUTS), 2, DIM, "source").progress["done"] == len(INPUTS)
+    assert FeatureFiles.create(tmp_path, len(INPUTS), 2, DIM, "source").progress["done"] == len(
+        INPUTS
+    )
     assert FeatureFiles.create(tmp_path, len(INPUTS), 2, DIM, "other source").progress["done"] == 0
 
 
@@ -156,7 +166,9 @@ def test_fused_features_are_those_of_the_fusion(tmp_path):
         FeatureFiles.finished(tmp_path, "source").fused("another digest")
     with torch.inference_mode():
         expected = tiny_fusion()(files.features(slice(None), 1))
-    np.testing.assert_allclose(FeatureFiles.finished(tmp_path, "source").fused("digest")[:, 1], expected, atol=1e-3)
+    np.testing.assert_allclose(
+        FeatureFiles.finished(tmp_path, "source").fused("digest")[:, 1], expected, atol=1e-3
+    )
 
 
 def test_missing_incomplete_and_outdated_features_name_the_command_that_makes_them(tmp_path):
@@ -186,12 +198,18 @@ def test_an_image_of_several_inputs_is_opened_once_and_a_known_one_never(tmp_pat
     inputs = [EncoderInput(color, [text]) for color, text in pictured]
     encoder = tiny_encoder()
     green = encoder.encode([open_path("green")], [""]).image[0]
-    known = EncoderFeatureCache(images=lambda paths: {path: green for path in paths if path == "green"})
+    known = EncoderFeatureCache(
+        images=lambda paths: {path: green for path in paths if path == "green"}
+    )
     files = FeatureFiles.create(tmp_path, len(inputs), 1, DIM, "source")
     files.fill(encoder, inputs, counting, 2, "test", cache=known)
     assert sorted(opened) == ["blue", "red"]
-    expected = encoder.encode([open_path(color) for color, _ in pictured], [text for _, text in pictured])
-    torch.testing.assert_close(files.features(slice(None)).image, expected.image, atol=2e-3, rtol=2e-3)
+    expected = encoder.encode(
+        [open_path(color) for color, _ in pictured], [text for _, text in pictured]
+    )
+    torch.testing.assert_close(
+        files.features(slice(None)).image, expected.image, atol=2e-3, rtol=2e-3
+    )
 
 
 def test_a_further_lookup_is_asked_for_what_the_first_does_not_know():

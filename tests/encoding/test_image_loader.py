@@ -19,7 +19,11 @@ def test_the_next_part_is_loaded_while_the_caller_works_on_one():
     parts = load_images(["ab", "cd", "ef"], list, load)
     for part, following in (("ab", "cd"), ("cd", "ef"), ("ef", "")):
         name, pixels, kept = next(parts)
-        assert name == part and pixels[:, 0, 0, 0].tolist() == [ord(path) for path in part] and kept.all()
+        assert (
+            name == part
+            and pixels[:, 0, 0, 0].tolist() == [ord(path) for path in part]
+            and kept.all()
+        )
         assert all(started[path].wait(LIMIT) for path in following)
         assert part != "ab" or not started["e"].is_set()  # one part ahead, for each takes memory
     assert list(parts) == []
@@ -49,7 +53,9 @@ def test_images_are_prepared_on_one_core_each_and_the_caller_keeps_its_cores():
     cores = torch.get_num_threads()
     torch.set_num_threads(3)
     try:
-        ((_, pixels, _),) = load_images(["ab"], list, lambda path: torch.full((3, 1, 1), torch.get_num_threads()))
+        ((_, pixels, _),) = load_images(
+            ["ab"], list, lambda path: torch.full((3, 1, 1), torch.get_num_threads())
+        )
         assert pixels.unique().tolist() == [1] and torch.get_num_threads() == 3
     finally:
         torch.set_num_threads(cores)

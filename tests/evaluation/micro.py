@@ -24,10 +24,12 @@ THINGS = ["boat", "tree", "house", "dog"]
 
 
 def write_micro_collection(root: Path) -> Collection:
-    """Dataset 0: pictures (task 0) and their texts (task 3). Dataset 1: pictures with titles (task 2).
+    """Dataset 0: pictures (task 0) and their texts (task 3). Dataset 1: pictures with titles (task
+    2).
 
-    Test queries of task 0 differ in what training saw: the first has a test item for its answer, the
-    second a training item, the third one of each. An item of dataset 1 is a candidate in every split.
+    Test queries of task 0 differ in what training saw: the first has a test item for its answer,
+    the second a training item, the third one of each. An item of dataset 1 is a candidate in every
+    split.
     """
     rng = np.random.default_rng(5)
     with new_collection(root) as writer:
@@ -44,17 +46,33 @@ def write_micro_collection(root: Path) -> Collection:
                 writer.candidate(Item(picture, Modality.IMAGE, image=path), "shapes", [0], [split])
                 writer.candidate(Item(words, Modality.TEXT, text), "shapes", [3], [split])
                 answers = {7: ("0:0",), 11: ("0:11", "0:4")}.get(number, (picture,))
-                asked = LabeledQuery(f"0:{number}", Modality.TEXT, 0, text, positives=answers, source=made)
+                asked = LabeledQuery(
+                    f"0:{number}", Modality.TEXT, 0, text, positives=answers, source=made
+                )
                 shown = LabeledQuery(
-                    f"0:{100 + number}", Modality.IMAGE, 3, image=path, positives=(words,), source=made
+                    f"0:{100 + number}",
+                    Modality.IMAGE,
+                    3,
+                    image=path,
+                    positives=(words,),
+                    source=made,
                 )
                 writer.query(asked, "shapes", split)
                 writer.query(shown, "shapes", split)
             else:
                 splits = ("train", "val", "test") if number == PER_KIND else (split,)
-                writer.candidate(Item(f"1:{number}", Modality.PAIR, text, path), "titled", [2], splits)
+                writer.candidate(
+                    Item(f"1:{number}", Modality.PAIR, text, path), "titled", [2], splits
+                )
                 writer.query(
-                    LabeledQuery(f"1:{number}", Modality.TEXT, 2, text, positives=(f"1:{number}",), source=made),
+                    LabeledQuery(
+                        f"1:{number}",
+                        Modality.TEXT,
+                        2,
+                        text,
+                        positives=(f"1:{number}",),
+                        source=made,
+                    ),
                     "titled",
                     split,
                 )
@@ -65,10 +83,20 @@ def write_micro_collection(root: Path) -> Collection:
 
 
 def publish_micro_run(path: Path, collection: Collection) -> Run:
-    """Tiny models with random weights, codebooks that fit the items, and an index of the whole collection."""
+    """Tiny models with random weights, codebooks that fit the items, and an index of the whole
+    collection.
+    """
     run, items = Run(path), list(collection.all_candidates())
-    images = [Image.open(collection.image_path(item.image)).convert("RGB") if item.image else None for item in items]
-    encoder, fusion, quantizer, decoder = tiny_encoder(), tiny_fusion(), tiny_quantizer(), tiny_decoder()
+    images = [
+        Image.open(collection.image_path(item.image)).convert("RGB") if item.image else None
+        for item in items
+    ]
+    encoder, fusion, quantizer, decoder = (
+        tiny_encoder(),
+        tiny_fusion(),
+        tiny_quantizer(),
+        tiny_decoder(),
+    )
     features, modalities = (
         encoder.encode(images, [item.text for item in items]),
         torch.tensor([item.modality for item in items]),
@@ -79,7 +107,15 @@ def publish_micro_run(path: Path, collection: Collection) -> Run:
     decoder.initialize(quantizer)
     codes = quantizer.encode(z, modalities).numpy()
     vectors, sizes = features.embedding().numpy(), quantizer.config.code_sizes
-    index = {"items": items, "codes": codes, "embeddings": vectors, "code_sizes": sizes, "instructions": []}
-    publish_parts(run, encoder, fusion, quantizer, decoder, partial(write_index, **index, image_path=None))
+    index = {
+        "items": items,
+        "codes": codes,
+        "embeddings": vectors,
+        "code_sizes": sizes,
+        "instructions": [],
+    }
+    publish_parts(
+        run, encoder, fusion, quantizer, decoder, partial(write_index, **index, image_path=None)
+    )
     run.record(collection=str(collection.root))
     return run

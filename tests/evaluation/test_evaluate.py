@@ -1,4 +1,6 @@
-"""genius/evaluation/evaluate.py and figures.py: from a collection and a run to figures, against counts by hand."""
+"""genius/evaluation/evaluate.py and figures.py: from a collection and a run to figures, against
+counts by hand.
+"""
 
 import json
 import shutil
@@ -46,7 +48,9 @@ def at_all_cuts(row, system):
     return {k: row.figure(system, f"hit@{k}") for k in CUTS}
 
 
-def test_an_encoder_that_cannot_encode_is_refused_before_any_image_is_opened(engine, collection, monkeypatch):
+def test_an_encoder_that_cannot_encode_is_refused_before_any_image_is_opened(
+    engine, collection, monkeypatch
+):
     def fail(*given):
         raise OSError("the tokenizer is gone")
 
@@ -66,7 +70,11 @@ def test_dense_agrees_with_ranking_all_items_by_hand(found, engine, collection):
     tested = {item.id for item in collection.candidates("union_test")}
     for pool in found.pools:
         for of in collection.rows():
-            source = collection.local_pool(of) if pool.kind.scope == "local" else collection.all_candidates()
+            source = (
+                collection.local_pool(of)
+                if pool.kind.scope == "local"
+                else collection.all_candidates()
+            )
             ids = [item.id for item in source if pool.kind.items == "all" or item.id in tested]
             vectors = engine.index.embeddings[engine.index.rows_of(ids)].astype(np.float64)
             counts, queries = dict.fromkeys(CUTS, 0), list(collection.queries("test", of))
@@ -76,7 +84,9 @@ def test_dense_agrees_with_ranking_all_items_by_hand(found, engine, collection):
                     counts[k] += any(ids[at] in query.positives for at in order[:k])
             row = pool.row(of.task, of.dataset)
             assert (row.counts["queries"], row.counts["candidates"]) == (len(queries), len(ids))
-            assert at_all_cuts(row, "dense") == {k: count / len(queries) for k, count in counts.items()}
+            assert at_all_cuts(row, "dense") == {
+                k: count / len(queries) for k, count in counts.items()
+            }
 
 
 def test_every_pool_has_every_row_and_the_averages_of_its_rows(found):
@@ -95,14 +105,19 @@ def test_nothing_ranks_better_than_its_candidates_allow_and_more_beams_have_a_hi
     for pool in found.searched:
         for row in pool.rows:
             by_ids = row.systems.drop("dense")
-            assert (by_ids["hit@50"] <= by_ids["recall"]).all() and (by_ids["items"] <= row.counts["candidates"]).all()
+            assert (by_ids["hit@50"] <= by_ids["recall"]).all() and (
+                by_ids["items"] <= row.counts["candidates"]
+            ).all()
     recalls = [found.pool(beams=beams).average.figure("beam", "recall") for beams in (1, 8, 100)]
     assert recalls == sorted(recalls) and recalls[0] < recalls[-1] == 1.0
 
 
 def test_the_tables_are_those_of_the_widest_beam_and_pools_are_found_by_name(found):
     assert list(map(hits, found.pool(beams=100).rows)) == list(map(hits, found.pools[0].rows))
-    assert found.pool("local").kind == PoolKind("local", "all") and found.pool("local", "test") is found.pools[3]
+    assert (
+        found.pool("local").kind == PoolKind("local", "all")
+        and found.pool("local", "test") is found.pools[3]
+    )
     with pytest.raises(KeyError, match="no local pool of all items was searched with 9 beams"):
         found.pool("local", "all", beams=9)
 
@@ -110,19 +125,34 @@ def test_the_tables_are_those_of_the_widest_beam_and_pools_are_found_by_name(fou
 def test_an_evaluation_is_reproducible(found, engine, collection):
     again = evaluate(engine, collection, EvaluationOptions(beams=(1, 8, 100)))
     for pool, same in zip(found.pools, again.pools, strict=True):
-        assert list(map(hits, [*pool.rows, pool.average])) == list(map(hits, [*same.rows, same.average]))
+        assert list(map(hits, [*pool.rows, pool.average])) == list(
+            map(hits, [*same.rows, same.average])
+        )
         assert pool.average.differences == same.average.differences
     assert (found.settings, found.health) == (again.settings, again.health)
 
 
 def test_a_variant_is_evaluated_on_some_rows_by_some_systems(engine, collection, found):
     options = EvaluationOptions(
-        beams=(8,), rows=("3:shapes", "titled"), systems=("beam", "beam + re-rank"), items="test", details=False
+        beams=(8,),
+        rows=("3:shapes", "titled"),
+        systems=("beam", "beam + re-rank"),
+        items="test",
+        details=False,
     )
     variant = evaluate(engine, collection, options)
-    (whole, local), names = variant.pools, [(row.task, row.dataset) for row in variant.pools[0].rows]
-    assert names == [(2, "titled"), (3, "shapes")] and (whole.kind.items, local.kind.scope) == ("test", "local")
-    assert list(whole.average.systems.index) == ["beam", "beam + re-rank"] and not whole.average.differences
+    (whole, local), names = (
+        variant.pools,
+        [(row.task, row.dataset) for row in variant.pools[0].rows],
+    )
+    assert names == [(2, "titled"), (3, "shapes")] and (whole.kind.items, local.kind.scope) == (
+        "test",
+        "local",
+    )
+    assert (
+        list(whole.average.systems.index) == ["beam", "beam + re-rank"]
+        and not whole.average.differences
+    )
     same = found.pool(items="test", beams=8).row(3, "shapes")
     assert at_all_cuts(whole.row(3, "shapes"), "beam") == at_all_cuts(same, "beam")
     assert not variant.health
@@ -133,26 +163,37 @@ def test_a_pool_with_several_uses_is_built_once(engine, collection, monkeypatch)
     monkeypatch.setattr(Index, "pool", lambda *given: built.append(len(given[1])) or build(*given))
     evaluate(engine, collection, EvaluationOptions(beams=(4,), systems=("scan",), details=False))
     tested = len(list(collection.candidates("union_test")))
-    assert len(built) == 7 and built.count(tested) == 1  # six local pools, and one of the test items of all
+    # six local pools, and one of the test items of all
+    assert len(built) == 7 and built.count(tested) == 1
 
 
 def test_the_limit_and_the_split_are_used(engine, collection):
-    few = evaluate(engine, collection, EvaluationOptions(split="val", limit=2, beams=(5,), details=False))
+    few = evaluate(
+        engine, collection, EvaluationOptions(split="val", limit=2, beams=(5,), details=False)
+    )
     assert [pool.kind.items for pool in few.pools] == ["all", "val", "all", "val"]
     assert [row.counts["queries"] for row in few.pools[0].rows] == [2, 2, 2]
 
 
-def test_a_run_that_ships_one_pool_is_evaluated_on_the_queries_that_it_can_answer(collection, tmp_path):
+def test_a_run_that_ships_one_pool_is_evaluated_on_the_queries_that_it_can_answer(
+    collection, tmp_path
+):
     shipping = Collection(shutil.copytree(collection.root, tmp_path / "collection"))
     titled = [item for item in shipping.all_candidates() if item.id.startswith("1:")]
     (shipping.root / named_pool_file("shipped")).write_text("".join(map(candidate_line, titled)))
-    pool = SimpleNamespace(all_candidates=lambda: titled, image_path=shipping.image_path, root=shipping.root)
+    pool = SimpleNamespace(
+        all_candidates=lambda: titled, image_path=shipping.image_path, root=shipping.root
+    )
     engine = Engine.load(publish_micro_run(tmp_path / "run", pool).path, "cpu")
-    shipped = evaluate(engine, shipping, EvaluationOptions(beams=(8,), answerable=True, details=False))
+    shipped = evaluate(
+        engine, shipping, EvaluationOptions(beams=(8,), answerable=True, details=False)
+    )
     assert [str(searched.kind) for searched in shipped.pools] == [
         f"{s} pool, shipped items" for s in ("global", "local")
     ]
-    assert [(row.dataset, row.counts["no positive in pool"]) for row in shipped.pools[0].rows] == [("titled", 0)]
+    assert [(row.dataset, row.counts["no positive in pool"]) for row in shipped.pools[0].rows] == [
+        ("titled", 0)
+    ]
 
 
 def test_answerable_queries_are_those_with_a_positive_in_the_index(engine, collection):
@@ -165,21 +206,30 @@ def test_answerable_queries_are_those_with_a_positive_in_the_index(engine, colle
 # figures by hand
 
 
-def searched(dense, reranked, others, dataset="shapes", seen=(0,), new=(1, 2), seed=0) -> RowFigures:
-    """Query i has the positive i; "beam + re-rank" has ranks of its own, every other search by IDs those of `others`.
-    The pool lacks item 0; the first codes of queries are right by turns.
+def searched(
+    dense, reranked, others, dataset="shapes", seen=(0,), new=(1, 2), seed=0
+) -> RowFigures:
+    """Query i has the positive i; "beam + re-rank" has ranks of its own, every other search by IDs
+    those of `others`. The pool lacks item 0; the first codes of queries are right by turns.
     """
     count, n = len(dense), 9
     targets = np.isin(np.arange(n), [*seen, 5])
-    positives = [[at] if at in (*seen, *new) else [at, 5] if at not in seen else [at] for at in range(count)]
+    positives = [
+        [at] if at in (*seen, *new) else [at, 5] if at not in seen else [at] for at in range(count)
+    ]
     row = BenchmarkRow(0, 0, dataset)
-    queries = QuerySet(row, [None] * count, [""] * count, Qrels.from_lists(positives), np.zeros(count), unknown=3)
+    queries = QuerySet(
+        row, [None] * count, [""] * count, Qrels.from_lists(positives), np.zeros(count), unknown=3
+    )
     order = np.arange(count)
     handed_over = dict(zip(CANDIDATES, (order > 0, order, 7, order % 2 == 0), strict=True))
     ranks = dict.fromkeys(id_systems(1, fused=True), others) | {"beam + re-rank": reranked}
-    by_ids = [found_lines(system, np.array(found), **handed_over) for system, found in ranks.items()]
+    by_ids = [
+        found_lines(system, np.array(found), **handed_over) for system, found in ranks.items()
+    ]
     found = pd.concat(
-        [found_lines("dense", np.array(dense), encode=2.0, scan=float(count)), *by_ids], ignore_index=True
+        [found_lines("dense", np.array(dense), encode=2.0, scan=float(count)), *by_ids],
+        ignore_index=True,
     )
     return row_figures(found, queries, np.arange(1, n), targets, np.random.default_rng(seed))
 
@@ -196,8 +246,16 @@ def test_a_row_has_every_figure():
     assert at_all_cuts(row, "dense") == {1: 0.25, 5: 0.5, 10: 0.75, 50: 0.75}
     assert (row.cut, row.rate("dense")[0]) == (5, 0.5)
     assert (row.figure("dense", "seen"), row.figure("dense", "new")) == (1.0, 0.5)
-    assert row.figure("beam + re-rank", "of dense") == 0.5 and row.figure("dense", "of dense") == 1.0
-    assert [row.figure("beam", name) for name in (*CANDIDATES, "most items")] == [0.75, 1.5, 7.0, 0.5, 3.0]
+    assert (
+        row.figure("beam + re-rank", "of dense") == 0.5 and row.figure("dense", "of dense") == 1.0
+    )
+    assert [row.figure("beam", name) for name in (*CANDIDATES, "most items")] == [
+        0.75,
+        1.5,
+        7.0,
+        0.5,
+        3.0,
+    ]
     assert row.figure("dense", "items") is None
     assert row.differences == {
         "beam − scan": 0.0,
@@ -225,14 +283,21 @@ def test_the_average_weighs_rows_equally_and_skips_missing_figures():
     assert average.figure("dense", "seen") == 1.0  # the second row has no such query
     assert reranked("of dense") == 0.5  # dense finds nothing in the other row
     assert (reranked("items"), reranked("most items"), average.counts) == (1.0, 3, {})
-    assert average.systems.loc["dense", [*STAGES]].dropna().to_dict() == {"encode": 2.0, "scan": 3.0}
+    assert average.systems.loc["dense", [*STAGES]].dropna().to_dict() == {
+        "encode": 2.0,
+        "scan": 3.0,
+    }
 
 
-def test_intervals_contain_their_rate_depend_on_the_seed_and_are_narrower_for_many_rows_and_for_pairs():
+def test_intervals_contain_their_rate_and_are_narrower_for_many_rows_and_for_pairs():
     first, again, other = [
-        pool_figures(GLOBAL, 1, [searched(*FOUR_QUERIES, seed=seed), TWO]).average for seed in (0, 0, 2)
+        pool_figures(GLOBAL, 1, [searched(*FOUR_QUERIES, seed=seed), TWO]).average
+        for seed in (0, 0, 2)
     ]
-    for rate, low, high in [*map(first.rate, first.systems.index), *map(first.difference, first.differences)]:
+    for rate, low, high in [
+        *map(first.rate, first.systems.index),
+        *map(first.difference, first.differences),
+    ]:
         assert low <= rate <= high
     assert hits(first) == hits(again) and first.differences == again.differences
     assert (first.draws["beam"] != other.draws["beam"]).any()
@@ -253,7 +318,9 @@ def test_intervals_contain_their_rate_depend_on_the_seed_and_are_narrower_for_ma
 @pytest.mark.parametrize(("misses", "share"), [(9, 1.0), (10, None)])
 def test_a_share_needs_a_dense_search_that_reaches_ten_percent(misses, share):
     ranks, positives = np.array([1] + [MISS] * misses), Qrels.from_lists([[0]] * (1 + misses))
-    queries = QuerySet(BenchmarkRow(0, 0, "shapes"), [None] * len(ranks), [], positives, np.zeros(0))
+    queries = QuerySet(
+        BenchmarkRow(0, 0, "shapes"), [None] * len(ranks), [], positives, np.zeros(0)
+    )
     given = queries, np.arange(1), np.zeros(1, dtype=bool), np.random.default_rng(0)
     assert row_figures(found_lines("dense", ranks), *given).figure("dense", "of dense") == share
 
@@ -272,10 +339,15 @@ class Indexed:
         return np.stack([rows * 0, rows // 2 % 4, rows // 2 % 5], axis=1)
 
     def pool(self):
-        return Pool.build(pack(self.codes(range(90)), self.code_sizes), self.code_sizes, np.arange(90), "cpu")
+        return Pool.build(
+            pack(self.codes(range(90)), self.code_sizes), self.code_sizes, np.arange(90), "cpu"
+        )
 
     def items(self, rows):
-        kinds = [{"kind": ["cat", "dog", "boat", "drum"][row // 2 % 4]} if row >= 10 else {} for row in rows]
+        kinds = [
+            {"kind": ["cat", "dog", "boat", "drum"][row // 2 % 4]} if row >= 10 else {}
+            for row in rows
+        ]
         return [
             Item(f"0:{row}", Modality.IMAGE, image="a.png", source=json.dumps(kind))
             for row, kind in zip(rows, kinds, strict=True)
@@ -288,7 +360,9 @@ def test_code_use_covers_all_items_and_factors_cover_a_sample_of_the_candidates(
     assert (kind["factor"], kind["items"], kind["values"]) == ("kind", 50, 4)
     assert kind["levels"][0]["alone"] == pytest.approx(1.0)
     monkeypatch.setattr(module, "MAX_FACTOR_ITEMS", 40)
-    first, again, other = [measure_codes(Indexed(), np.arange(10, 90), seed)[1] for seed in (0, 0, 1)]
+    first, again, other = [
+        measure_codes(Indexed(), np.arange(10, 90), seed)[1] for seed in (0, 0, 1)
+    ]
     assert first == again != other and first[0]["items"] == 40
 
 
@@ -297,7 +371,11 @@ def partly_unknown(collection, tmp_path_factory) -> Collection:
     """Of 0:7 the only answer is no candidate, of 0:11 one of two."""
     root = shutil.copytree(collection.root, tmp_path_factory.mktemp("unknown") / "collection")
     file = root / "qrels/test/mbeir_shapes_task0_test_qrels.txt"
-    file.write_text(file.read_text(encoding="utf-8").replace("0:0 1 0", "0:99 1 0").replace("0:4 1 0", "7:4 1 0"))
+    file.write_text(
+        file.read_text(encoding="utf-8")
+        .replace("0:0 1 0", "0:99 1 0")
+        .replace("0:4 1 0", "7:4 1 0")
+    )
     return Collection(root)
 
 
@@ -316,7 +394,9 @@ def test_the_mean_over_phrasings_agrees_with_the_benchmarks_count_one_phrasing_a
         hits = []
         for query in first.queries:
             features = engine.encoder.encode([None], [f"{phrasing} {query.text}"])
-            cosines = engine.index.embeddings.astype(np.float64) @ features.embedding()[0].numpy().astype(np.float64)
+            cosines = engine.index.embeddings.astype(np.float64) @ features.embedding()[
+                0
+            ].numpy().astype(np.float64)
             retrieved = [ids[row] for row in np.argsort(-cosines, kind="stable")]
             hits.append(float(bool(set(query.positives) & set(retrieved[:5]))))
         rates.append(np.mean(hits))
@@ -326,14 +406,21 @@ def test_the_mean_over_phrasings_agrees_with_the_benchmarks_count_one_phrasing_a
     for system, figures in texts.by_phrasing.items():  # one phrasing: as in the tables
         assert set(figures) == {texts.rate(system)[0]}
     report = report_of(phrased, "", "", "", "")
-    (table,) = [table for table in report.tables if table.title == "Hit rate over all phrasings of the instructions"]
+    (table,) = [
+        table
+        for table in report.tables
+        if table.title == "Hit rate over all phrasings of the instructions"
+    ]
     assert table.rows[0][2:4] == [3, row.by_phrasing["dense"]] and table.rows[-1][0] == "average"
     assert "2 judgments name items that are not in the index." in report.note
 
 
 def test_unknown_judgments_are_counted(phrased):
     row, *others = phrased.pools[0].rows
-    assert [row.counts[name] for name in ("queries", "judgments outside", "no positive in pool")] == [4, 2, 1]
+    assert [
+        row.counts[name] for name in ("queries", "judgments outside", "no positive in pool")
+    ] == [4, 2, 1]
     assert not any(other.counts["judgments outside"] for other in others)
-    assert (row.counts["seen: queries"], row.counts["new: queries"]) == (0, 3)  # what has no answer is neither
+    # what has no answer is neither
+    assert (row.counts["seen: queries"], row.counts["new: queries"]) == (0, 3)
     assert row.systems["hit@50"].max() <= 0.75

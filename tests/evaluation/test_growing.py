@@ -23,7 +23,9 @@ def table(engine, collection, queries):
     return measure(engine, collection, queries, (20, 50), 7, 0)
 
 
-def test_a_grown_collection_holds_all_present_items_and_the_fraction_of_added_ones(engine, collection, table):
+def test_a_grown_collection_holds_all_present_items_and_the_fraction_of_added_ones(
+    engine, collection, table
+):
     present = int(training_targets(collection, engine.index).sum())
     by_group = {(row[0], row[2]): row for row in table.rows}
     assert list(by_group) == [(share, "present") for share in ("0 %",)] + [
@@ -31,11 +33,14 @@ def test_a_grown_collection_holds_all_present_items_and_the_fraction_of_added_on
     ]
     for share, fraction in (("0 %", 0.0), ("20 %", 0.2), ("50 %", 0.5)):
         items, queries = by_group[share, "present"][1], by_group[share, "present"][3]
-        assert (items - present) / items == pytest.approx(fraction, abs=0.02) and queries == 1  # 0:7 asks for 0:0
+        # 0:7 asks for 0:0
+        assert (items - present) / items == pytest.approx(fraction, abs=0.02) and queries == 1
     assert 0 < by_group["20 %", "added"][3] < by_group["50 %", "added"][3]
 
 
-def test_with_too_few_items_to_add_the_collection_holds_fewer_present_ones(engine, collection, queries):
+def test_with_too_few_items_to_add_the_collection_holds_fewer_present_ones(
+    engine, collection, queries
+):
     absent = int((~training_targets(collection, engine.index)).sum())
     rows = measure(engine, collection, queries, (90,), 7, 0).rows
     assert {row[1] for row in rows if row[0] == "90 %"} == {absent + round(absent / 9)}
@@ -68,17 +73,25 @@ def test_dense_hits_agree_with_sorting_all_cosines(engine, collection, queries):
     assert low <= rate <= high and rate == pytest.approx(np.mean(hits))
 
 
-def test_fused_features_are_a_column_of_their_own_and_what_is_compared_with_dense(run, collection, queries):
+def test_fused_features_are_a_column_of_their_own_and_what_is_compared_with_dense(
+    run, collection, queries
+):
     engine = Engine.load(run, "cpu")
     engine.index.fused = engine.index.embeddings
     measured = measure(engine, collection, queries, (30,), 5, 0)
-    assert [column.name for column in measured.columns][-3:] == ["beam + re-rank", "both + fused", "of dense"]
+    assert [column.name for column in measured.columns][-3:] == [
+        "beam + re-rank",
+        "both + fused",
+        "of dense",
+    ]
     for row in measured.rows:
         (dense, *_), (last, *_), share = row[4], row[-2], row[-1]
         assert share == (last / dense if dense else None)
 
 
-def test_the_command_writes_what_it_prints_and_says_whether_the_decoder_learned_the_added_items(run, tmp_path, capsys):
+def test_the_command_writes_what_it_prints_and_says_whether_the_decoder_learned_the_added_items(
+    run, tmp_path, capsys
+):
     run = shutil.copytree(run, tmp_path / "run")
     manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
     for self_queries in (True, False):
@@ -87,7 +100,10 @@ def test_the_command_writes_what_it_prints_and_says_whether_the_decoder_learned_
         main([str(run), "--fractions", "30", "--beams", "5", "--limit", "1", "--device", "cpu"])
         written = Report.load(run / "reports" / "growing.json")
         assert ("learned every candidate as its own query" in written.note) == self_queries
-        assert {row[0] for row in written.tables[0].rows} <= {"0 %", "30 %"} and "--fractions 30" in written.command
+        assert {row[0] for row in written.tables[0].rows} <= {
+            "0 %",
+            "30 %",
+        } and "--fractions 30" in written.command
         assert written.to_markdown() in capsys.readouterr().out
 
 

@@ -61,17 +61,39 @@ def test_every_table_has_all_rows_and_tables_agree_where_they_print_the_same_sys
 
 
 def test_rows_as_printed():
-    assert TABLE_8.figures[7, "fashioniq"] == (25.9, 3.0, 24.4, 29.2, None, None, 12.8, 17.5, 13.2, 19.3)
+    assert TABLE_8.figures[7, "fashioniq"] == (
+        25.9,
+        3.0,
+        24.4,
+        29.2,
+        None,
+        None,
+        12.8,
+        17.5,
+        13.2,
+        19.3,
+    )
     assert TABLE_9.figures[6, "oven"] == (39.2, 34.7, 35.2, 38.7, 34.4, 37.1, 34.6, 38.0)
     assert TABLE_1.figures[0, "mscoco"] == (81.1, 79.7, 50.7, 39.5, 68.1, 78.0)
-    coco = {line["method"]: recalls(line) for line in PUBLISHED_CAPTIONS if line["set"] == line["trained on"] == MSCOCO}
-    assert coco["GRACE, numeric"] == (0.03, 0.14, 0.28) and coco["GENIUS + re-rank"] == (46.1, 74.0, 82.7)
+    coco = {
+        line["method"]: recalls(line)
+        for line in PUBLISHED_CAPTIONS
+        if line["set"] == line["trained on"] == MSCOCO
+    }
+    assert coco["GRACE, numeric"] == (0.03, 0.14, 0.28) and coco["GENIUS + re-rank"] == (
+        46.1,
+        74.0,
+        82.7,
+    )
     assert [line["zero-shot"] for line in PUBLISHED_CAPTIONS].count("yes") == 2
 
 
 def test_a_counterpart_has_the_task_and_the_ending_of_the_name():
     assert TABLE_2.counterpart(7, "drawn_fashioniq") == (26.2, 28.5, 18.9, 19.2)
-    assert TABLE_2.counterpart(0, "drawn_fashioniq") is None and TABLE_2.counterpart(0, "shapes") is None
+    assert (
+        TABLE_2.counterpart(0, "drawn_fashioniq") is None
+        and TABLE_2.counterpart(0, "shapes") is None
+    )
     assert TABLE_2.holds("fashioniq") and not TABLE_2.holds("drawn_fashioniq")
 
 
@@ -87,14 +109,18 @@ RATES = {"dense": 0.8, "beam": 0.5, "beam + re-rank": 0.6}
 
 
 def renamed(found, *names):
-    """With other names of its datasets, and in the test pools these hit rates, less by 0.4 in the second row."""
+    """With other names of its datasets, and in the test pools these hit rates, less by 0.4 in the
+    second row.
+    """
 
     def changed(pool: PoolFigures) -> PoolFigures:
         rows = []
         for number, (row, name) in enumerate(zip(pool.rows, names, strict=True)):
             systems = row.systems.copy()
             if pool.kind.items == "test":
-                systems.loc[list(RATES), "rate"] = [rate - 0.4 * (number == 1) for rate in RATES.values()]
+                systems.loc[list(RATES), "rate"] = [
+                    rate - 0.4 * (number == 1) for rate in RATES.values()
+                ]
             rows.append(replace(row, dataset=name, systems=systems))
         return replace(pool, rows=rows)
 
@@ -102,22 +128,54 @@ def renamed(found, *names):
 
 
 def shown(found, name):
-    (table,) = [table for table in paper_tables(found) if table.title == f"Beside the paper's {name}"]
+    (table,) = [
+        table for table in paper_tables(found) if table.title == f"Beside the paper's {name}"
+    ]
     return table, [[*table.headings()], *table.texts()]
 
 
 def test_counterparts_stand_beside_the_papers_rows(measured):
     assert not paper_tables(measured)
-    table, (header, *rows, average) = shown(renamed(measured, "drawn_mscoco", "drawn_webqa", "my_nights"), "Table 2")
-    of_paper = [f"paper: {system}, %" for system in ("CLIP-SF", "BLIP-FF", "GENIUS", "GENIUS + re-rank")]
+    table, (header, *rows, average) = shown(
+        renamed(measured, "drawn_mscoco", "drawn_webqa", "my_nights"), "Table 2"
+    )
+    of_paper = [
+        f"paper: {system}, %" for system in ("CLIP-SF", "BLIP-FF", "GENIUS", "GENIUS + re-rank")
+    ]
     here = [f"here: {system}, %" for system in RATES]
     assert header == ["task", "dataset", *of_paper, "paper: of CLIP-SF", *here, "here: of dense"]
     assert rows == [  # NIGHTS has another task
-        ["0 text → image", "drawn_mscoco", "77.9", "75.6", "55.1", "68.0", "0.87", "80.0", "50.0", "60.0", "0.75"],
-        ["2 text → pair", "drawn_webqa", "78.8", "79.7", "49.0", "59.7", "0.76", "40.0", "10.0", "20.0", "0.50"],
+        [
+            "0 text → image",
+            "drawn_mscoco",
+            "77.9",
+            "75.6",
+            "55.1",
+            "68.0",
+            "0.87",
+            "80.0",
+            "50.0",
+            "60.0",
+            "0.75",
+        ],
+        [
+            "2 text → pair",
+            "drawn_webqa",
+            "78.8",
+            "79.7",
+            "49.0",
+            "59.7",
+            "0.76",
+            "40.0",
+            "10.0",
+            "20.0",
+            "0.50",
+        ],
     ]
     assert average[2:] == ["78.3", "77.6", "52.0", "63.9", "0.81", "60.0", "30.0", "40.0", "0.67"]
-    assert "The same tasks on other data" in table.note and "Global pools, test items." in table.note
+    assert (
+        "The same tasks on other data" in table.note and "Global pools, test items." in table.note
+    )
 
 
 def test_missing_figures_are_unknown_and_beam_sizes_that_the_paper_prints_are_columns(measured):
@@ -125,7 +183,9 @@ def test_missing_figures_are_unknown_and_beam_sizes_that_the_paper_prints_are_co
     assert len(paper_tables(found)) == 4
     table, (header, coco, webqa, news, average) = shown(found, "Table 1")
     assert coco[2:8] == ["81.1", "79.7", "50.7", "39.5", "68.1", "78.0"] and news[1] == "visualnews"
-    assert webqa[4:6] == average[4:6] == ["–", "–"] and table.note.startswith("The paper's rows, M-BEIR's. Local pools")
+    assert webqa[4:6] == average[4:6] == ["–", "–"] and table.note.startswith(
+        "The paper's rows, M-BEIR's. Local pools"
+    )
     for name in ("Table 8", "Table 9"):  # the sweep has 2 and 30 beams, of which they print one
         header = shown(found, name)[1][0]
         assert [each for each in header if each.startswith("here: ") and "%" in each] == [
@@ -139,16 +199,34 @@ def test_captions_are_taken_in_the_local_pool_of_the_split(measured):
     found = renamed(measured, "drawn_mscoco", "webqa", "shapes")
     lines = caption_lines(found, "photographs")
     row = found.pool("local", "test").rows[0]
-    assert [line[1] for line in lines] == ["dense search, the same encoder", "GENIUS", "GENIUS + re-rank"]
+    assert [line[1] for line in lines] == [
+        "dense search, the same encoder",
+        "GENIUS",
+        "GENIUS + re-rank",
+    ]
     for line, system in zip(lines, RATES, strict=True):
-        assert line[0] == "drawn_mscoco (stands in for MSCOCO)" and line[2:4] == ["photographs", "here"]
-        assert [rate for rate, _, _ in line[4:7]] == [row.figure(system, f"hit@{cut}") for cut in (1, 5, 10)]
+        assert line[0] == "drawn_mscoco (stands in for MSCOCO)" and line[2:4] == [
+            "photographs",
+            "here",
+        ]
+        assert [rate for rate, _, _ in line[4:7]] == [
+            row.figure(system, f"hit@{cut}") for cut in (1, 5, 10)
+        ]
         assert all(low <= rate <= high for rate, low, high in line[4:7])
         assert line[7:] == [row.counts["queries"], row.counts["candidates"]]
     table = captions_table(lines)
-    assert [line[0] for line in table.rows] == ["Flickr30K"] * 9 + ["MSCOCO"] * 10 + [lines[0][0]] * 3
-    assert table.rows[0][4:7] == pytest.approx([0.225, 0.289, 0.294]) and table.rows[5][2] == "M-BEIR †"
-    assert [stand_in(name) for name in ("mscoco", "flickr8k", "fashion")] == [MSCOCO, "Flickr30K", ""]
+    assert [line[0] for line in table.rows] == ["Flickr30K"] * 9 + ["MSCOCO"] * 10 + [
+        lines[0][0]
+    ] * 3
+    assert (
+        table.rows[0][4:7] == pytest.approx([0.225, 0.289, 0.294])
+        and table.rows[5][2] == "M-BEIR †"
+    )
+    assert [stand_in(name) for name in ("mscoco", "flickr8k", "fashion")] == [
+        MSCOCO,
+        "Flickr30K",
+        "",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -160,8 +238,13 @@ def test_captions_are_taken_in_the_local_pool_of_the_split(measured):
     ],
 )
 def test_rows_that_training_was_limited_to_are_named(stages, named):
-    rows = {stage: ["0:coco"] if stage in stages.split() else [] for stage in ("encoder", "quantizer", "decoder")}
-    settings = SimpleNamespace(**{stage: SimpleNamespace(rows=of_stage) for stage, of_stage in rows.items()})
+    rows = {
+        stage: ["0:coco"] if stage in stages.split() else []
+        for stage in ("encoder", "quantizer", "decoder")
+    }
+    settings = SimpleNamespace(
+        **{stage: SimpleNamespace(rows=of_stage) for stage, of_stage in rows.items()}
+    )
     assert trained_on(settings, "world") == named
 
 

@@ -28,7 +28,9 @@ def broken(collection, tmp_path) -> Collection:
     return Collection(shutil.copytree(collection.root, tmp_path / "collection"))
 
 
-def test_positives_are_the_rows_that_the_qrels_name_and_every_query_comes_once_by_task(collection, engine):
+def test_positives_are_the_rows_that_the_qrels_name_and_every_query_comes_once_by_task(
+    collection, engine
+):
     sets = read(collection, engine)
     assert [(queries.row.task, len(queries)) for queries in sets] == [(0, 4), (2, 4), (3, 4)]
     for queries in sets:
@@ -42,7 +44,8 @@ def test_rows_are_selected_by_task_and_dataset(collection, engine):
     for names, chosen in ((["shapes"], [0, 3]), (["3:shapes", "titled"], [2, 3]), ([], [0, 2, 3])):
         assert [queries.row.task for queries in read(collection, engine, rows=names)] == chosen
     with pytest.raises(
-        UserError, match="is of the row '4:shapes'; choose from 0:shapes, 2:titled, 3:shapes, or name a"
+        UserError,
+        match="is of the row '4:shapes'; choose from 0:shapes, 2:titled, 3:shapes, or name a",
     ):
         read(collection, engine, rows=["titled", "4:shapes"])
 
@@ -56,7 +59,9 @@ def test_an_instruction_depends_on_seed_and_query_alone(collection, engine):
     assert len(by_seed) > 1 and {text for texts in by_seed for text in texts} == set(PHRASINGS)
 
 
-def test_held_out_phrasings_are_used_alone_and_named_where_they_are_missing(collection, broken, engine):
+def test_held_out_phrasings_are_used_alone_and_named_where_they_are_missing(
+    collection, broken, engine
+):
     with pytest.raises(UserError, match="held_out_instructions.tsv: is missing"):
         read(collection, engine, held_out=True)
     lines = [
@@ -66,21 +71,31 @@ def test_held_out_phrasings_are_used_alone_and_named_where_they_are_missing(coll
     ]
     file = broken.root / "instructions/held_out_instructions.tsv"
     file.write_text("\n".join(lines[:2]) + "\n")
-    with pytest.raises(UserError, match=r"titled has no instruction from text to image,text \(held_out_instr"):
+    with pytest.raises(
+        UserError, match=r"titled has no instruction from text to image,text \(held_out_instr"
+    ):
         read(broken, engine, held_out=True)
     file.write_text("\n".join(lines) + "\n")
     found = [read(broken, engine, seed=seed, held_out=True) for seed in range(5)]
-    assert {text for sets in found for text in sets[0].instructions} == {"A picture, please.", "Is there a picture?"}
+    assert {text for sets in found for text in sets[0].instructions} == {
+        "A picture, please.",
+        "Is there a picture?",
+    }
     assert found[0][1].instructions == ["Both, please."] * 4
     assert found[0][0].queries == read(collection, engine)[0].queries
 
 
-def test_a_limit_takes_a_sample_that_the_order_of_the_file_does_not_change(collection, broken, engine):
+def test_a_limit_takes_a_sample_that_the_order_of_the_file_does_not_change(
+    collection, broken, engine
+):
     file = broken.root / "query/test/mbeir_shapes_task0_test.jsonl"
     file.write_text("\n".join(reversed(file.read_text(encoding="utf-8").splitlines())) + "\n")
     sample, of_reversed = read(collection, engine, limit=2)[0], read(broken, engine, limit=2)[0]
     assert len(sample) == 2 and sample.queries == of_reversed.queries
-    assert any(read(collection, engine, limit=2, seed=seed)[0].queries != sample.queries for seed in range(1, 6))
+    assert any(
+        read(collection, engine, limit=2, seed=seed)[0].queries != sample.queries
+        for seed in range(1, 6)
+    )
 
 
 def test_batches_hold_every_query_with_its_picture_and_instruction(collection, engine):
@@ -96,26 +111,39 @@ def test_training_targets_are_the_positives_of_training_queries(collection, engi
     named = {did for query in collection.queries("train") for did in query.positives}
     targets = np.flatnonzero(training_targets(collection, engine.index))
     assert {item.id for item in engine.index.items(targets)} == named
-    groups = TargetGroups.of(Qrels.from_lists([[0, 1], [1], [2, 0], [0], []]), np.array([True, False, False]))
-    assert groups.every.tolist() == [False, False, False, True, False]  # of both kinds: in neither group
-    assert groups.none.tolist() == [False, True, False, False, False]  # the last has no positive in the index
+    groups = TargetGroups.of(
+        Qrels.from_lists([[0, 1], [1], [2, 0], [0], []]), np.array([True, False, False])
+    )
+    # of both kinds: in neither group
+    assert groups.every.tolist() == [False, False, False, True, False]
+    # the last has no positive in the index
+    assert groups.none.tolist() == [False, True, False, False, False]
 
 
-def test_judgments_that_name_unknown_items_are_counted_and_their_queries_stay(collection, broken, engine):
+def test_judgments_that_name_unknown_items_are_counted_and_their_queries_stay(
+    collection, broken, engine
+):
     """Of 0:7 the only answer is unknown, of 0:11 one of two."""
     file = broken.root / QRELS
-    file.write_text(file.read_text(encoding="utf-8").replace("0:0 1 0", "0:99 1 0").replace("0:4 1 0", "7:4 1 0"))
+    file.write_text(
+        file.read_text(encoding="utf-8")
+        .replace("0:0 1 0", "0:99 1 0")
+        .replace("0:4 1 0", "7:4 1 0")
+    )
     pictures, *others = read(broken, engine)
     assert [query.id for query in pictures.queries] == ["0:3", "0:7", "0:11", "0:15"]
     assert pictures.unknown == 2 and not any(queries.unknown for queries in others)
     known = [rows.tolist() for rows in np.split(pictures.qrels.rows, pictures.qrels.offsets[1:-1])]
     rows = engine.index.rows_of(["0:3", "0:99", "0:11", "0:15"]).tolist()
     assert known == [[row] if row >= 0 else [] for row in rows]
-    assert pictures.instructions == read(collection, engine)[0].instructions  # what is asked for is the task's
+    # what is asked for is the task's
+    assert pictures.instructions == read(collection, engine)[0].instructions
     assert pictures.targets.tolist() == [Modality.IMAGE] * 4
 
 
-def test_qrels_of_another_collection_a_missing_instruction_and_an_empty_split_are_refused(broken, engine):
+def test_qrels_of_another_collection_a_missing_instruction_and_an_empty_split_are_refused(
+    broken, engine
+):
     shutil.rmtree(broken.root / "query/val")
     with pytest.raises(UserError, match="has no val queries"):
         read(broken, engine, split="val")
@@ -125,7 +153,9 @@ def test_qrels_of_another_collection_a_missing_instruction_and_an_empty_split_ar
         read(broken, engine)
     for file in (broken.root / "qrels/test").glob("*"):
         lines = [line.split() for line in file.read_text(encoding="utf-8").splitlines()]
-        file.write_text("".join(f"{query} 0 7:{at} 1 {task}\n" for at, (query, *_, task) in enumerate(lines)))
+        file.write_text(
+            "".join(f"{query} 0 7:{at} 1 {task}\n" for at, (query, *_, task) in enumerate(lines))
+        )
     with pytest.raises(UserError, match="no test query of .* has a positive in the index"):
         read(broken, engine, rows=["shapes"])
 
@@ -143,7 +173,10 @@ def test_the_target_modality_is_that_of_a_positive_of_the_queries_own_dataset(en
     file = broken.root / QRELS
     file.write_text("0:3 0 1:16 1 0\n" + file.read_text(encoding="utf-8"))
     found = read(broken, engine)[0]
-    assert dict(zip([query.id for query in found.queries], found.instructions, strict=True))["0:3"] in PHRASINGS
+    assert (
+        dict(zip([query.id for query in found.queries], found.instructions, strict=True))["0:3"]
+        in PHRASINGS
+    )
 
 
 # pools
@@ -156,13 +189,18 @@ def named(pools):
 def test_every_row_has_its_four_pools(collection, engine):
     rows, everything = collection.rows(), np.arange(engine.index.n)
     found = named(read_pools(collection, engine.index, rows, "test"))
-    tested = np.unique(engine.index.rows_of(item.id for item in collection.candidates("union_test")))
+    tested = np.unique(
+        engine.index.rows_of(item.id for item in collection.candidates("union_test"))
+    )
     for number, row in enumerate(rows):
         local = np.unique(engine.index.rows_of(item.id for item in collection.local_pool(row)))
         assert found["global pool, all items", number].tolist() == everything.tolist()
         assert found["global pool, test items", number].tolist() == tested.tolist()
         assert found["local pool, all items", number].tolist() == local.tolist()
-        assert found["local pool, test items", number].tolist() == np.intersect1d(local, tested).tolist()
+        assert (
+            found["local pool, test items", number].tolist()
+            == np.intersect1d(local, tested).tolist()
+        )
     assert len(found) == 4 * len(rows)
 
 
@@ -189,13 +227,18 @@ class IndexOf:
 @pytest.mark.parametrize("split", ["test", "val"])
 def test_an_index_of_one_pool_is_searched_as_that_pool(collection, split):
     """As the shipped run, whose index lacks what was for training alone."""
-    index, rows = IndexOf(item.id for item in collection.candidates("union_test")), collection.rows()
+    index, rows = (
+        IndexOf(item.id for item in collection.candidates("union_test")),
+        collection.rows(),
+    )
     found = named(read_pools(collection, index, rows, split))
     assert len(found) == 2 * len(rows)
     for number, row in enumerate(rows):
         local = {item.id for item in collection.local_pool(row)} & index.ids.keys()
         assert found["global pool, test items", number].tolist() == list(range(index.n))
-        assert found["local pool, test items", number].tolist() == sorted(index.ids[id] for id in local)
+        assert found["local pool, test items", number].tolist() == sorted(
+            index.ids[id] for id in local
+        )
 
 
 def test_items_missing_from_the_index_and_empty_pools_are_refused(collection, broken, engine):

@@ -1,4 +1,6 @@
-"""genius/evaluation/report.py: the tables hold the figures of the evaluation; and the command that writes them."""
+"""genius/evaluation/report.py: the tables hold the figures of the evaluation; and the command that
+writes them.
+"""
 
 import json
 import shutil
@@ -16,7 +18,14 @@ from genius.reports import Report
 from tests.evaluation.micro import publish_micro_run
 
 ROWS = [("0 text → image", "shapes"), ("2 text → pair", "titled"), ("3 image → text", "shapes")]
-STEPS = ["dense", *(step for way in ("scan", "beam", "both") for step in (f"{way}: candidates", f"{way} + re-rank"))]
+STEPS = [
+    "dense",
+    *(
+        step
+        for way in ("scan", "beam", "both")
+        for step in (f"{way}: candidates", f"{way} + re-rank")
+    ),
+]
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +59,12 @@ def test_the_headline_comes_first_and_holds_every_row_and_system(report, found):
     assert first.title == "Hit rate by row, global pool, all items"
     rows = table(report, first.title)
     assert list(rows) == [*ROWS, ("average", "")]
-    for row, cells in zip([*found.pools[0].rows, found.pools[0].average], rows.values(), strict=True):
-        assert {name: cells[name] for name in row.systems.index} == {name: row.rate(name) for name in row.systems.index}
+    for row, cells in zip(
+        [*found.pools[0].rows, found.pools[0].average], rows.values(), strict=True
+    ):
+        assert {name: cells[name] for name in row.systems.index} == {
+            name: row.rate(name) for name in row.systems.index
+        }
     assert "no positive in pool" not in rows["average", ""]
 
 
@@ -69,11 +82,15 @@ def test_every_pool_has_its_hit_rates_its_ladder_and_all_cuts(report, found):
                 for hit in ("hit@1", "hit@5", "hit@10", "hit@50"):
                     assert cuts[(*name, system)][hit] == row.figure(system, hit)
     other = table(report, "Hit rate by row, global pool, test items")["0 text → image", "shapes"]
-    assert (other["no positive in pool"], other["judgments outside"]) == (1, 2)  # 0:0 and one of 0:11's two
+    # 0:0 and one of 0:11's two
+    assert (other["no positive in pool"], other["judgments outside"]) == (1, 2)
 
 
 def test_averages_differences_and_candidates_have_a_line_for_each_pool(report, found):
-    averages, pairs = table(report, "Averages over rows"), table(report, "Differences between systems")
+    averages, pairs = (
+        table(report, "Averages over rows"),
+        table(report, "Differences between systems"),
+    )
     beams = table(report, "Candidates, averages over rows")
     for pool in found.pools:
         for name in pool.average.systems.index:
@@ -108,16 +125,26 @@ def test_targets_codes_and_times(report, found):
     stages = times["encode"], times["fuse"], times["beam search"], times["re-rank"]
     assert times["total"] == pytest.approx(sum(stages)) and times["scan"] is None
     sizes = table(report, "Bytes per item")
-    assert sizes["ID",]["bytes"] == 1.375 and sizes["embedding of 12, fp32",]["bytes"] == 48  # 2 + 3 · 3 bits
+    # 2 + 3 · 3 bits
+    assert sizes["ID",]["bytes"] == 1.375 and sizes["embedding of 12, fp32",]["bytes"] == 48
     assert sizes["paper: ID of 2 + 8 · 12 bits",]["bytes"] == 12.25
 
 
 def test_factors_are_shown_if_items_have_them(report, found):
     assert not [each for each in report.tables if each.title.startswith(REPORTED_AS)]
     level = {"alone": 0.625, "shuffled": -0.004, "in_modality": 0.7, "given_prefix": None}
-    factors = [{"factor": "kind", "items": 1200, "values": 56, "levels": [level | {"level": at} for at in (1, 2)]}]
+    factors = [
+        {
+            "factor": "kind",
+            "items": 1200,
+            "values": 56,
+            "levels": [level | {"level": at} for at in (1, 2)],
+        }
+    ]
     shown = report_of(replace(found, factors=factors), "", "", "", "")
-    alone, in_modality, given = [each for each in shown.tables if each.title.startswith(REPORTED_AS)]
+    alone, in_modality, given = [
+        each for each in shown.tables if each.title.startswith(REPORTED_AS)
+    ]
     assert alone.rows == [["kind", 1200, 56, 0.625, 0.625]] and "beyond ±0.004" in alone.note
     assert in_modality.rows[0][3:] == [0.7, 0.7] and given.rows[0][3:] == [None, None]
     assert shown.plots[-2].series[0].y == [0.625, 0.625]
@@ -130,14 +157,26 @@ def test_the_command_prints_and_writes_its_report(run, tmp_path, capsys):
     report = Report.load(copy / "reports" / "retrieval.json")
     assert report.command == f"python -m genius.evaluation {copy} {given}"
     assert report.title == "Retrieval: copy on collection" and "; copy: " in report.version
-    assert "at most 2 per row" in report.note and "5 beams, decoder weight 1 against geometry" in report.note
-    assert list(table(report, "Hit rate by row, global pool, all items"))[1] == ("2 text → pair", "titled")
+    assert (
+        "at most 2 per row" in report.note
+        and "5 beams, decoder weight 1 against geometry" in report.note
+    )
+    assert list(table(report, "Hit rate by row, global pool, all items"))[1] == (
+        "2 text → pair",
+        "titled",
+    )
     assert report.to_markdown() in capsys.readouterr().out
-    assert sorted(file.name for file in (copy / "reports").iterdir()) == ["retrieval.json", "retrieval.md"]
+    assert sorted(file.name for file in (copy / "reports").iterdir()) == [
+        "retrieval.json",
+        "retrieval.md",
+    ]
 
 
 def test_a_wrong_collection_is_refused_and_writes_nothing(run, collection, tmp_path):
-    copy, other = shutil.copytree(run, tmp_path / "copy"), shutil.copytree(collection.root, tmp_path / "other")
+    copy, other = (
+        shutil.copytree(run, tmp_path / "copy"),
+        shutil.copytree(collection.root, tmp_path / "other"),
+    )
     for file in (other / "cand_pool").rglob("*.jsonl"):
         file.write_text(file.read_text(encoding="utf-8").replace('"1:', '"2:'))
     with pytest.raises(UserError, match="holds items that the index does not"):
@@ -148,7 +187,11 @@ def test_a_wrong_collection_is_refused_and_writes_nothing(run, collection, tmp_p
 def test_a_run_whose_collection_is_gone_asks_for_its_name(collection, tmp_path):
     run = publish_micro_run(tmp_path / "run", collection)
     manifest = json.loads((run.path / "manifest.json").read_text(encoding="utf-8"))
-    assert collection_of(run.path, None).root == collection.root == collection_of(tmp_path, collection.root).root
+    assert (
+        collection_of(run.path, None).root
+        == collection.root
+        == collection_of(tmp_path, collection.root).root
+    )
     del manifest["collection"]
     for gone in ({"collection": str(tmp_path / "gone")}, {}):
         (run.path / "manifest.json").write_text(json.dumps(manifest | gone))

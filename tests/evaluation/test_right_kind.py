@@ -34,17 +34,26 @@ def sets(collection, engine):
 
 
 def test_swapped_queries_differ_only_in_instruction_and_target_modality(collection, engine, sets):
-    pictures, pairs, texts = [swap_instructions(queries, collection.instructions(), seed=0) for queries in sets]
+    pictures, pairs, texts = [
+        swap_instructions(queries, collection.instructions(), seed=0) for queries in sets
+    ]
     assert pictures.queries == sets[0].queries  # text to pair, of the other dataset
     assert pictures.instructions == ["Find the titled picture."] * 4
     assert pictures.targets.tolist() == [Modality.PAIR] * 4
-    assert set(pairs.instructions) <= set(PHRASINGS) and pairs.targets.tolist() == [Modality.IMAGE] * 4
+    assert (
+        set(pairs.instructions) <= set(PHRASINGS) and pairs.targets.tolist() == [Modality.IMAGE] * 4
+    )
     assert not len(texts)  # no other instruction is for pictures
 
 
 def test_the_swapped_instruction_depends_on_seed_and_query_alone(sets):
-    phrasings = {(0, Modality.TEXT, target): [f"{target.name} {number}" for number in range(3)] for target in Modality}
-    found = [swap_instructions(sets[0], phrasings, seed).instructions for seed in (0, 0, *range(1, 9))]
+    phrasings = {
+        (0, Modality.TEXT, target): [f"{target.name} {number}" for number in range(3)]
+        for target in Modality
+    }
+    found = [
+        swap_instructions(sets[0], phrasings, seed).instructions for seed in (0, 0, *range(1, 9))
+    ]
     assert found[0] == found[1]
     chosen = Counter(text.split()[0] for instructions in found for text in instructions)
     assert set(chosen) == {"TEXT", "PAIR"}  # never the kind that answers the query
@@ -70,38 +79,59 @@ def test_the_kind_of_a_first_code_is_that_of_most_of_its_items():
 def test_the_tables_agree_with_searches_for_one_query_at_a_time(engine, collection, tmp_path):
     copy = Collection(shutil.copytree(collection.root, tmp_path / "copy"))
     file = copy.root / "instructions/query_instructions.tsv"
-    file.with_name("held_out_instructions.tsv").write_text(file.read_text(encoding="utf-8").replace("ind", "etch"))
+    file.with_name("held_out_instructions.tsv").write_text(
+        file.read_text(encoding="utf-8").replace("ind", "etch")
+    )
     sets = asked(engine, copy, "test", None, 0)
     averages, *by_row = measure(engine, copy, sets, 0)
     assert [len(of_rows) for of_rows in sets.values()] == [3, 3, 2, 3]
-    assert [column.name for column in averages.columns[1:]] == [f"instruction: {name}" for name in sets]
+    assert [column.name for column in averages.columns[1:]] == [
+        f"instruction: {name}" for name in sets
+    ]
     for column, (name, of_rows) in enumerate(sets.items()):
         for number, system in enumerate(SYSTEMS):
             shares = []
             for queries in of_rows:
                 right = []
                 for (query,), target in zip(queries.opened(copy, 1), queries.targets, strict=True):
-                    assert ("etch" in query.instruction) == (name == "held out" and query.instruction[0] == "F")
+                    assert ("etch" in query.instruction) == (
+                        name == "held out" and query.instruction[0] == "F"
+                    )
                     assert bool(query.instruction) == (name != "none")
                     if system == "dense":
                         embedding = engine.encode([query]).embeddings.numpy()
-                        kinds = engine.index.modalities[flat_search(engine.index.embeddings, embedding, FIRST)[1][0]]
+                        kinds = engine.index.modalities[
+                            flat_search(engine.index.embeddings, embedding, FIRST)[1][0]
+                        ]
                     elif system == "first code":
                         kinds = engine.search([query])[0].first_code_probabilities.argmax()
                     else:
-                        kinds = [hit.item.modality for hit in engine.search([query], SEARCHES[system])[0].hits]
+                        kinds = [
+                            hit.item.modality
+                            for hit in engine.search([query], SEARCHES[system])[0].hits
+                        ]
                     right.append(np.mean(np.equal(kinds, target)))
                 shares.append(np.mean(right))
             assert [line[3 + number][0] for line in by_row[column].rows] == pytest.approx(shares)
             mean, low, high = averages.rows[number][1 + column]
-            assert averages.rows[number][0] == system and low <= mean <= high and mean == pytest.approx(np.mean(shares))
+            assert (
+                averages.rows[number][0] == system
+                and low <= mean <= high
+                and mean == pytest.approx(np.mean(shares))
+            )
 
 
-def test_there_are_no_swapped_instructions_where_none_is_for_another_kind(engine, collection, tmp_path):
+def test_there_are_no_swapped_instructions_where_none_is_for_another_kind(
+    engine, collection, tmp_path
+):
     copy = Collection(shutil.copytree(collection.root, tmp_path / "copy"))
     file = copy.root / "instructions/query_instructions.tsv"
     file.write_text(
-        "".join(line for line in file.read_text(encoding="utf-8").splitlines(keepends=True) if "titled" not in line)
+        "".join(
+            line
+            for line in file.read_text(encoding="utf-8").splitlines(keepends=True)
+            if "titled" not in line
+        )
     )
     for queries in copy.root.glob("query/*/*titled*"):
         queries.unlink()
@@ -118,7 +148,9 @@ def test_a_missing_held_out_instruction_is_named(engine, collection, tmp_path):
         asked(engine, copy, "test", None, 0)
 
 
-def test_the_command_writes_what_it_prints_and_needs_no_held_out_instructions(run, tmp_path, capsys):
+def test_the_command_writes_what_it_prints_and_needs_no_held_out_instructions(
+    run, tmp_path, capsys
+):
     run = shutil.copytree(run, tmp_path / "run")
     main([str(run), "--limit", "2", "--device", "cpu"])
     written = Report.load(run / "reports" / "right_kind.json")

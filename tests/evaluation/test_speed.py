@@ -1,4 +1,6 @@
-"""python -m genius.evaluation.speed on a few hundred items: every system is timed, and the report shows it."""
+"""python -m genius.evaluation.speed on a few hundred items: every system is timed, and the report
+shows it.
+"""
 
 import statistics
 
@@ -55,27 +57,43 @@ def test_one_command_times_every_system_and_writes_one_report(run, collection, t
     tables = {table.title: columns(table) for table in report.tables}
     for kind in ("Uniform", "Realistic"):
         cells = tables[f"{kind} IDs"]
-        assert cells["system"] == [*SYSTEMS, *SYSTEMS] and cells["items"] == [40] * len(SYSTEMS) + [100] * len(SYSTEMS)
+        assert cells["system"] == [*SYSTEMS, *SYSTEMS] and cells["items"] == [40] * len(SYSTEMS) + [
+            100
+        ] * len(SYSTEMS)
         for name in ("batch 1, ms", "batch 2, ms", "bytes per item"):
             assert all(value > 0 for value in cells[name])
         found = dict(zip(cells["system"], cells["found, %"], strict=True))
         assert found["transformers"] is None and (found["flat"] == 1) == (kind == "Realistic")
-    assert {"On the run", "At equal hit rate, batch 1", "At equal hit rate, batch 2", "One query"} <= tables.keys()
+    assert {
+        "On the run",
+        "At equal hit rate, batch 1",
+        "At equal hit rate, batch 2",
+        "One query",
+    } <= tables.keys()
     assert any(title.startswith("The paper's Figure 4") for title in tables)
-    assert report.command.startswith("python -m genius.evaluation.speed") and run.name in report.version
+    assert (
+        report.command.startswith("python -m genius.evaluation.speed")
+        and run.name in report.version
+    )
     assert len(report.plots) == 2 * 2 + 2 + 1
     text = (out / "speed.md").read_text(encoding="utf-8")
     assert text == report.to_markdown() and text.strip() in capsys.readouterr().out
     assert sorted(file.name for file in out.iterdir()) == ["speed.json", "speed.md"]
 
 
-def test_systems_sizes_and_parts_can_be_chosen_and_large_collections_leave_some_out(tmp_path, monkeypatch):
+def test_systems_sizes_and_parts_can_be_chosen_and_large_collections_leave_some_out(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(measurements, "MAX_ITEMS", {"HNSW": 40})
     main([str(tmp_path), *TINY, "--systems", "settled; HNSW"])
 
     tables = {table.title: columns(table) for table in Report.load(tmp_path / "speed.json").tables}
     cells = tables["Uniform IDs"]
-    assert list(zip(cells["items"], cells["system"])) == [(40, "settled"), (40, "HNSW"), (100, "settled")]
+    assert list(zip(cells["items"], cells["system"])) == [
+        (40, "settled"),
+        (40, "HNSW"),
+        (100, "settled"),
+    ]
     assert not any("Realistic" in title for title in tables)
 
 
@@ -104,11 +122,15 @@ def test_an_interrupted_benchmark_writes_what_it_has(tmp_path, monkeypatch):
 
 def test_times_are_medians_of_the_rounds(tmp_path, monkeypatch):
     times = {"transformers": [30.0, 300.0, 60.0], "scan": [10.0, 100.0, 30.0, 30.0]}
-    monkeypatch.setattr(measurements, "measure_in_turns", lambda searches, draw, batch, rounds: times)
+    monkeypatch.setattr(
+        measurements, "measure_in_turns", lambda searches, draw, batch, rounds: times
+    )
     main([str(tmp_path), *TINY, "--systems", "transformers;scan"])
 
     (table, *_) = Report.load(tmp_path / "speed.json").tables
-    assert columns(table)["batch 1, ms"] == [statistics.median(spent) for spent in times.values()] * 2
+    assert (
+        columns(table)["batch 1, ms"] == [statistics.median(spent) for spent in times.values()] * 2
+    )
 
 
 def by_hand(results, sets) -> float:
@@ -117,7 +139,12 @@ def by_hand(results, sets) -> float:
     for ranked, some in zip(results, sets, strict=True):
         positives = np.split(some.qrels.rows, some.qrels.offsets[1:-1])
         rates.append(
-            np.mean([bool(set(rows[:CUT]) & set(right)) for rows, right in zip(ranked, positives, strict=True)])
+            np.mean(
+                [
+                    bool(set(rows[:CUT]) & set(right))
+                    for rows, right in zip(ranked, positives, strict=True)
+                ]
+            )
         )
     return float(np.mean(rates))
 
@@ -134,16 +161,24 @@ def by_hand(results, sets) -> float:
 def test_the_modes_on_a_run_find_what_the_engine_serves(engine, collection, queries, name, options):
     opened = [next(some.opened(collection, len(some))) for some in queries.sets]
     served = [
-        [[hit.row for hit in result.hits] for result in engine.search(some, SearchOptions(k=CUT, **options))]
+        [
+            [hit.row for hit in result.hits]
+            for result in engine.search(some, SearchOptions(k=CUT, **options))
+        ]
         for some in opened
     ]
-    assert mean_hit_rate(ids_of_run(engine)[name], queries) == pytest.approx(by_hand(served, queries.sets))
+    assert mean_hit_rate(ids_of_run(engine)[name], queries) == pytest.approx(
+        by_hand(served, queries.sets)
+    )
 
 
 def test_dense_search_on_a_run_finds_the_highest_cosines(engine, queries):
     embeddings = engine.index.embeddings.astype(np.float32)
     best = [
-        [np.argsort(-cosines, kind="stable").tolist() for cosines in row.embeddings.numpy() @ embeddings.T]
+        [
+            np.argsort(-cosines, kind="stable").tolist()
+            for cosines in row.embeddings.numpy() @ embeddings.T
+        ]
         for row in queries.rows
     ]
     dense = dense_of_run(engine)
@@ -175,8 +210,14 @@ def test_equal_hit_rate_compares_times_and_bytes_of_each_mode(engine, queries):
 def test_figure_4_asks_for_images_with_texts_of_the_run(engine):
     texts = text_queries(engine, seed=0)
     known = {item.text for item in engine.index.items(range(engine.index.n)) if item.text}
-    asking = {each.text for each in engine.index.instructions if each[:2] == (Modality.TEXT, Modality.IMAGE)}
-    assert {query.text for query in texts} <= known and {query.instruction for query in texts} <= (asking or {""})
+    asking = {
+        each.text
+        for each in engine.index.instructions
+        if each[:2] == (Modality.TEXT, Modality.IMAGE)
+    }
+    assert {query.text for query in texts} <= known and {query.instruction for query in texts} <= (
+        asking or {""}
+    )
 
     *_, measured = figure_4(engine, OPTIONS)
     cells = columns(measured[0][0])
@@ -188,16 +229,25 @@ def test_figure_4_asks_for_images_with_texts_of_the_run(engine):
         "GRACE's structured IDs",
         "GRACE's numeric IDs",
     ]
-    assert cells["system"] == names and all(speed > 0 for size in ("40 items", "100 items") for speed in cells[size])
+    assert cells["system"] == names and all(
+        speed > 0 for size in ("40 items", "100 items") for speed in cells[size]
+    )
 
 
 def test_a_whole_query_never_shows_the_engine_a_picture_that_it_knows(engine, monkeypatch):
     shown, search = [], engine.search
-    monkeypatch.setattr(engine, "search", lambda queries, how: shown.extend(queries) or search(queries, how))
+    monkeypatch.setattr(
+        engine, "search", lambda queries, how: shown.extend(queries) or search(queries, how)
+    )
     (table,), _ = whole_query(engine, OPTIONS)
     cells = columns(table)
-    assert {"text tower", "search, scan", "whole query: picture and text"} <= set(cells["one query"])
-    assert all(0 < least <= median for median, least in zip(cells["median, ms"], cells["least, ms"], strict=True))
+    assert {"text tower", "search, scan", "whole query: picture and text"} <= set(
+        cells["one query"]
+    )
+    assert all(
+        0 < least <= median
+        for median, least in zip(cells["median, ms"], cells["least, ms"], strict=True)
+    )
     pictures = [query.image.tobytes() for query in shown if query.image]
     assert len(set(pictures)) == len(pictures) == 6  # of two ways, one to warm up and two rounds
 
@@ -205,7 +255,10 @@ def test_a_whole_query_never_shows_the_engine_a_picture_that_it_knows(engine, mo
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--systems", "scan;annoy"], "--systems: 'annoy' is unknown; choose from transformers; generate; "),
+        (
+            ["--systems", "scan;annoy"],
+            "--systems: 'annoy' is unknown; choose from transformers; generate; ",
+        ),
         (["--systems", ""], "--systems: the list is empty; choose from transformers; "),
         (["--parts", ""], "--parts: the list is empty; choose from uniform, realistic"),
         (["--parts", "realistic"], "--parts realistic measures a trained run; name one: --run RUN"),
@@ -216,7 +269,9 @@ def test_a_whole_query_never_shows_the_engine_a_picture_that_it_knows(engine, mo
         (["--rounds", "0"], "--rounds 0: expected an integer of at least 1"),
     ],
 )
-def test_what_is_impossible_is_refused_in_a_sentence_before_anything_is_measured(tmp_path, arguments, message):
+def test_what_is_impossible_is_refused_in_a_sentence_before_anything_is_measured(
+    tmp_path, arguments, message
+):
     with pytest.raises(UserError) as refused:
         main([str(tmp_path / "out"), *arguments])
     assert message in str(refused.value) and "\n" not in str(refused.value)
@@ -224,5 +279,7 @@ def test_what_is_impossible_is_refused_in_a_sentence_before_anything_is_measured
 
 
 def test_a_run_in_place_of_the_directory_for_the_report_is_refused(run):
-    with pytest.raises(UserError, match="is a run; write to .*reports, and measure the run by: --run"):
+    with pytest.raises(
+        UserError, match="is a run; write to .*reports, and measure the run by: --run"
+    ):
         main([str(run)])

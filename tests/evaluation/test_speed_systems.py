@@ -1,4 +1,6 @@
-"""genius/evaluation/speed/systems.py: every system against a slow, obvious search of the same collection."""
+"""genius/evaluation/speed/systems.py: every system against a slow, obvious search of the same
+collection.
+"""
 
 import faiss
 import numpy as np
@@ -45,11 +47,14 @@ def test_the_allowed_tokens_are_those_that_follow_the_prefix_in_an_id(setup):
         for prefix in {tuple(row[:length]) for row in tokens.tolist()[::37]}:
             following = {int(row[length]) for row in tokens if tuple(row[:length]) == prefix}
             assert sorted(allowed(0, torch.tensor([0, *prefix]))) == sorted(following)
-    assert allowed(0, torch.tensor([0, 1])) == allowed(0, torch.tensor([0, 3, 2])) == [0]  # invalid: a dead end
+    # invalid: a dead end
+    assert allowed(0, torch.tensor([0, 1])) == allowed(0, torch.tensor([0, 3, 2])) == [0]
 
 
 def test_exact_search_finds_the_ids_and_scores_of_generate(setup, queries, generated):
-    beams = beam_search(IncrementalDecoder(setup.workload.decoder), queries.z, setup.pool.trie, setup.beams)
+    beams = beam_search(
+        IncrementalDecoder(setup.workload.decoder), queries.z, setup.pool.trie, setup.beams
+    )
     rows = SYSTEMS["generate"](setup).search(queries)
 
     for query, expected in enumerate(generated):
@@ -62,7 +67,9 @@ def test_exact_search_finds_the_ids_and_scores_of_generate(setup, queries, gener
 
 def test_what_settles_finds_all_ids_of_generate(setup, queries, generated):
     rows = SYSTEMS["settled"](setup).search(queries)
-    assert all(ids_of(setup, row[row >= 0]) >= set(ids) for row, ids in zip(rows, generated, strict=True))
+    assert all(
+        ids_of(setup, row[row >= 0]) >= set(ids) for row, ids in zip(rows, generated, strict=True)
+    )
 
 
 def decoded(setup, prefix: tuple[int, ...]) -> torch.Tensor:
@@ -70,9 +77,12 @@ def decoded(setup, prefix: tuple[int, ...]) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("name", ["scan", "residual quantizer"])
-def test_a_scan_and_faiss_of_the_same_codes_order_by_the_distances_of_the_quantized_vectors(setup, queries, name):
+def test_a_scan_and_faiss_of_the_same_codes_order_by_the_distances_of_the_quantized_vectors(
+    setup, queries, name
+):
     table = setup.pool.table
-    vectors = [decoded(setup, ids) for ids in table.codes(np.argsort(table.rows)).tolist()]  # by row
+    # by row
+    vectors = [decoded(setup, ids) for ids in table.codes(np.argsort(table.rows)).tolist()]
     distances = torch.cdist(queries.z, torch.stack(vectors))
     rows = torch.from_numpy(SYSTEMS[name](setup).search(queries)).long()
     nearest = distances.sort(1).values[:, : rows.shape[1]]
@@ -87,7 +97,8 @@ def test_dense_systems_find_the_highest_cosines(setup, queries, name, monkeypatc
 
     rows = SYSTEMS[name](setup).search(queries)
 
-    assert rows.shape == (4, K) and (rows[:, :5] == best).mean() > 0.9  # equal cosines in half precision
+    # equal cosines in half precision
+    assert rows.shape == (4, K) and (rows[:, :5] == best).mean() > 0.9
 
 
 def exact_ivf(embeddings: np.ndarray, lists: int, code_bytes: int, training: int) -> faiss.Index:
@@ -100,20 +111,29 @@ def exact_ivf(embeddings: np.ndarray, lists: int, code_bytes: int, training: int
     return index
 
 
-def test_vectors_too_many_for_memory_are_streamed_with_the_same_results(setup, queries, monkeypatch):
+def test_vectors_too_many_for_memory_are_streamed_with_the_same_results(
+    setup, queries, monkeypatch
+):
     in_memory = flat(setup.embeddings)
     monkeypatch.setattr(systems, "MAX_IN_MEMORY", 100)
     streamed = flat(setup.embeddings)
 
-    assert (in_memory.search(queries) == streamed.search(queries)).mean() > 0.9  # equal cosines in half precision
+    # equal cosines in half precision
+    assert (in_memory.search(queries) == streamed.search(queries)).mean() > 0.9
     assert in_memory.bytes_per_item == pytest.approx(4 * CONFIG.dim, rel=0.05)
     assert streamed.bytes_per_item == 2 * CONFIG.dim
 
 
 def test_the_memory_of_a_mode_is_that_of_its_arrays_and_of_an_index_what_faiss_writes(setup):
     table, trie, norms = setup.pool.table.nbytes, setup.pool.trie.nbytes, 4 * setup.items
-    for name, size in (("generate", table + trie), ("scan", table + norms), ("both", table + trie + norms)):
+    for name, size in (
+        ("generate", table + trie),
+        ("scan", table + norms),
+        ("both", table + trie + norms),
+    ):
         assert SYSTEMS[name](setup).bytes_per_item == size / setup.items
     index = exact_ivf(setup.embeddings, 1, 1, 1)
     built = by_faiss(index, "nprobe", (1, 2))
-    assert [system.bytes_per_item for system in built] == [len(faiss.serialize_index(index)) / setup.items] * 2
+    assert [system.bytes_per_item for system in built] == [
+        len(faiss.serialize_index(index)) / setup.items
+    ] * 2

@@ -6,7 +6,12 @@ import pytest
 import torch
 
 from genius.evaluation.speed import timing
-from genius.evaluation.speed.timing import MIN_ROUNDS, describe_machine, measure_in_turns, median_ratio
+from genius.evaluation.speed.timing import (
+    MIN_ROUNDS,
+    describe_machine,
+    measure_in_turns,
+    median_ratio,
+)
 
 
 class Clock:
@@ -31,7 +36,9 @@ def system(name, clock, seconds, calls):
 def measured(seconds, rounds, patience=1e9, batch=4):
     clock, calls = Clock(), []
     systems = {name: system(name, clock, spent, calls) for name, spent in seconds.items()}
-    times = measure_in_turns(systems, lambda size, number: [number] * size, batch, rounds, patience, clock)
+    times = measure_in_turns(
+        systems, lambda size, number: [number] * size, batch, rounds, patience, clock
+    )
     return times, calls
 
 
@@ -47,7 +54,8 @@ def test_systems_take_turns_and_each_round_starts_with_the_next_one():
     assert [name for name, _ in calls] == list("abcbcacababc")
     rounds = [[queries for _, queries in calls[start : start + 3]] for start in range(0, 12, 3)]
     assert all(queries == first for first, *others in rounds for queries in others)
-    assert [first for first, *_ in rounds] == [[0], [1] * 4, [2] * 4, [3] * 4]  # every round has its own
+    # every round has its own
+    assert [first for first, *_ in rounds] == [[0], [1] * 4, [2] * 4, [3] * 4]
 
 
 def test_a_slow_system_drops_out_after_its_patience_but_not_before_its_minimum_of_rounds():
@@ -60,7 +68,9 @@ def test_a_slow_system_drops_out_after_its_patience_but_not_before_its_minimum_o
 
 
 def test_two_systems_are_compared_round_by_round():
-    """The machine is ten times slower in the second round; the ratio of the medians would be 20 / 15."""
+    """The machine is ten times slower in the second round; the ratio of the medians would be 20 /
+    15.
+    """
     slow, fast = [20.0, 200.0, 20.0], [10.0, 100.0, 15.0, 15.0, 15.0]
     assert median_ratio(slow, fast) == 2.0
     assert median_ratio(fast, slow) == 0.5
@@ -68,6 +78,8 @@ def test_two_systems_are_compared_round_by_round():
 
 def test_the_machine_is_named_but_not_the_host(monkeypatch, tmp_path):
     cpu = torch.device("cpu")
-    assert torch.__version__ in describe_machine(cpu) and socket.gethostname() not in describe_machine(cpu)
+    assert torch.__version__ in describe_machine(
+        cpu
+    ) and socket.gethostname() not in describe_machine(cpu)
     monkeypatch.setattr(timing, "CPUINFO", tmp_path / "none")  # as on macOS
     assert timing.processor_name() and socket.gethostname() not in timing.processor_name()

@@ -22,11 +22,16 @@ def test_uniform_ids_use_every_code_equally_often():
     codes = unpack(workload.packed, CONFIG.code_sizes)
 
     for level, size in enumerate(CONFIG.code_sizes):
-        np.testing.assert_allclose(np.bincount(codes[:, level], minlength=size), 20_000 / size, rtol=0.2)
+        np.testing.assert_allclose(
+            np.bincount(codes[:, level], minlength=size), 20_000 / size, rtol=0.2
+        )
 
 
 def test_queries_differ_between_rounds_and_repeat_within_one(engine, queries):
-    for workload in (uniform(30, CONFIG, 0, torch.device("cpu")), realistic(30, engine, queries, seed=0)):
+    for workload in (
+        uniform(30, CONFIG, 0, torch.device("cpu")),
+        realistic(30, engine, queries, seed=0),
+    ):
         first, again, second = [workload.draw_queries(3, number) for number in (1, 1, 2)]
         assert len(first.z) == len(first.embeddings) == 3
         assert torch.equal(first.z, again.z) and not torch.equal(first.z, second.z)
@@ -40,18 +45,23 @@ def test_realistic_queries_are_queries_of_the_run(engine, queries):
         assert torch.equal(queries.embeddings[number], embedding)
 
 
-def test_realistic_ids_are_those_of_the_run_and_then_a_beginning_of_one_with_an_end_of_another(engine, queries):
+def test_realistic_ids_are_those_of_the_run_and_then_a_beginning_of_one_with_an_end_of_another(
+    engine, queries
+):
     n, sizes = engine.index.n, engine.index.code_sizes
     known = {tuple(codes) for codes in engine.index.codes(range(n)).tolist()}
 
     codes = unpack(realistic(4 * n, engine, queries, seed=0).packed, sizes).tolist()
 
-    assert sorted(map(tuple, codes[:n])) == sorted(map(tuple, engine.index.codes(range(n)).tolist()))
+    assert sorted(map(tuple, codes[:n])) == sorted(
+        map(tuple, engine.index.codes(range(n)).tolist())
+    )
     recombined = {tuple(code) for code in codes[n:]}
     assert recombined - known
     for code in recombined:
         assert any(
-            any(code[:kept] == begin[:kept] for begin in known) and any(code[kept:] == end[kept:] for end in known)
+            any(code[:kept] == begin[:kept] for begin in known)
+            and any(code[kept:] == end[kept:] for end in known)
             for kept in range(2, len(sizes))
         )
 
@@ -63,7 +73,9 @@ def test_a_small_collection_is_the_beginning_of_a_large_one(engine, queries):
         assert np.array_equal(small.packed[:known], large.packed[:known])
 
 
-def test_embeddings_are_those_of_the_run_and_near_them_for_recombined_items(engine, queries, tmp_path):
+def test_embeddings_are_those_of_the_run_and_near_them_for_recombined_items(
+    engine, queries, tmp_path
+):
     n = engine.index.n
     workload = realistic(2 * n, engine, queries, seed=0)
 
@@ -86,7 +98,9 @@ def test_embeddings_are_kept_in_half_precision_block_by_block(tmp_path, monkeypa
     assert setup.embeddings is embeddings and len(np.unique(embeddings, axis=0)) == 600
 
 
-@pytest.mark.parametrize(("n", "levels"), [(2, 1), (30, 1), (31, 2), (900, 2), (901, 3), (30_000, 4)])
+@pytest.mark.parametrize(
+    ("n", "levels"), [(2, 1), (30, 1), (31, 2), (900, 2), (901, 3), (30_000, 4)]
+)
 def test_structured_ids_are_distinct_and_as_short_as_a_full_tree_allows(n, levels):
     codes, sizes = structured_ids(n)
     assert codes.shape == (n, levels) and sizes == (30,) * levels
@@ -104,7 +118,10 @@ def test_other_ids_get_a_random_decoder_of_the_same_size():
     workload = uniform(50, CONFIG, 0, torch.device("cpu"))
     codes, sizes = structured_ids(50)
     random = workload.with_random_decoder(codes, sizes, seed=0)
-    assert (random.decoder.config.width, random.decoder.config.layers) == (CONFIG.width, CONFIG.layers)
+    assert (random.decoder.config.width, random.decoder.config.layers) == (
+        CONFIG.width,
+        CONFIG.layers,
+    )
     assert random.decoder.config.code_sizes == sizes and not random.decoder.config.geometry
     assert np.array_equal(unpack(random.packed, sizes), codes)
 

@@ -53,7 +53,9 @@ def by_ids(*given):
 
 
 def stages(found, name):
-    return {stage for stage in systems.STAGES if found.loc[found["system"] == name, stage].notna().all()}
+    return {
+        stage for stage in systems.STAGES if found.loc[found["system"] == name, stage].notna().all()
+    }
 
 
 def first_rank(order, wanted):
@@ -66,7 +68,10 @@ def positives(qrels, number):
 
 def test_dense_agrees_with_sorting_all_cosines_of_the_pool(engine, text_queries, encoded):
     qrels, pool = text_queries[0].qrels, np.arange(1, engine.index.n, 2)
-    cosines = encoded.embeddings.numpy().astype(np.float64) @ engine.index.embeddings[pool].astype(np.float64).T
+    cosines = (
+        encoded.embeddings.numpy().astype(np.float64)
+        @ engine.index.embeddings[pool].astype(np.float64).T
+    )
     found = SearchedPool(engine, engine.index.pool(pool), pool).dense(encoded, qrels)
     assert found["rank"].tolist() == [
         first_rank(pool[np.argsort(-row, kind="stable")], positives(qrels, number))
@@ -102,14 +107,19 @@ def test_beam_ranks_are_those_of_the_search_that_is_served(engine, text_queries,
     qrels, queries = text_queries[0].qrels, text_queries[1]
     options = id_systems(beams)[system]
     served = engine.search(queries, options)
-    found = of_system(by_ids({system: options}, engine, engine.pool, encode(engine, [queries]), qrels), system)
+    found = of_system(
+        by_ids({system: options}, engine, engine.pool, encode(engine, [queries]), qrels), system
+    )
     expected = [
-        first_rank([hit.row for hit in result.hits], positives(qrels, number)) for number, result in enumerate(served)
+        first_rank([hit.row for hit in result.hits], positives(qrels, number))
+        for number, result in enumerate(served)
     ]
     assert found["rank"] == expected
     assert found["items"] == [result.candidates for result in served]
     assert found["recall"] == [rank != MISS for rank in expected]
-    assert found["first code"] == [result.first_code_probabilities.argmax() == Modality.IMAGE for result in served]
+    assert found["first code"] == [
+        result.first_code_probabilities.argmax() == Modality.IMAGE for result in served
+    ]
     assert found["scored"] == [result.decoded for result in served]
 
 
@@ -128,7 +138,9 @@ def test_the_systems_are_what_their_names_say():
     assert {(how.beams, how.k) for how in id_systems(7).values()} == {(7, 50)}
 
 
-def test_the_engines_batch_size_is_used_and_does_not_change_results(engine, text_queries, encoded, monkeypatch):
+def test_the_engines_batch_size_is_used_and_does_not_change_results(
+    engine, text_queries, encoded, monkeypatch
+):
     qrels, options = text_queries[0].qrels, id_systems(4)["beam"]
     expected = by_ids({"beam": options}, engine, engine.pool, encoded, qrels)
     sizes, retrieve = [], engine.retrieve
@@ -146,13 +158,18 @@ def test_the_engines_batch_size_is_used_and_does_not_change_results(engine, text
     assert [len(part.embeddings) for part in in_batches(encoded, 3)] == [3, 1]
 
 
-def test_systems_that_differ_in_the_order_of_candidates_share_a_search(engine, text_queries, encoded, monkeypatch):
+def test_systems_that_differ_in_the_order_of_candidates_share_a_search(
+    engine, text_queries, encoded, monkeypatch
+):
     qrels, systems_ = text_queries[0].qrels, id_systems(4)
     expected = {
-        name: by_ids({name: options}, engine, engine.pool, encoded, qrels) for name, options in systems_.items()
+        name: by_ids({name: options}, engine, engine.pool, encoded, qrels)
+        for name, options in systems_.items()
     }
     searched, retrieve = [], engine.retrieve
-    monkeypatch.setattr(engine, "retrieve", lambda *given: searched.append(given[1].mode) or retrieve(*given))
+    monkeypatch.setattr(
+        engine, "retrieve", lambda *given: searched.append(given[1].mode) or retrieve(*given)
+    )
     found = by_ids(systems_, engine, engine.pool, encoded, qrels)
     assert sorted(searched) == ["both", "generate", "generate", "scan"]  # to the end once
     for name, alone in expected.items():
@@ -169,7 +186,9 @@ def test_a_positive_outside_the_pool_is_a_miss_everywhere(engine, text_queries, 
     assert (found["rank"] == MISS).all() and not found["recall"].dropna().any()
 
 
-def test_every_system_is_timed_by_stage_and_chosen_ones_are_searched_alone(whole, text_queries, encoded):
+def test_every_system_is_timed_by_stage_and_chosen_ones_are_searched_alone(
+    whole, text_queries, encoded
+):
     qrels = text_queries[0].qrels
     (found,) = whole.search(encoded, qrels, [4])
     assert {system: stages(found, system) for system in found["system"].unique()} == {

@@ -57,7 +57,9 @@ def test_a_point_stands_at_its_level_and_row_and_carries_its_prefix(tree):
 def test_the_chosen_lineage_is_marked_and_dropped_prefixes_are_hollow(tree):
     shown = points(beam_figure(tree, (0, 4), NAMES))
     assert {prefix for prefix, (*_, colour) in shown.items() if colour == CHOSEN} == {"0", "0.4"}
-    assert {prefix for prefix, (*_, symbol, _) in shown.items() if symbol == "circle-open"} == {"2.9"}
+    assert {prefix for prefix, (*_, symbol, _) in shown.items() if symbol == "circle-open"} == {
+        "2.9"
+    }
 
 
 def test_bars_show_the_masked_mass_of_each_level(tree):

@@ -27,8 +27,12 @@ def codes():
 def found(decoder, codes):
     """The beams of two queries, and the IDs they stand for."""
     table = IDTable.build(codes, SIZES)
-    beams = beam_search(decoder, decoder.features, Trie(table), BEAMS, decoder_weight=0.5, trace=True)
-    return beams, [[tuple(table.codes(number).tolist()) for number in row] for row in beams.low.tolist()]
+    beams = beam_search(
+        decoder, decoder.features, Trie(table), BEAMS, decoder_weight=0.5, trace=True
+    )
+    return beams, [
+        [tuple(table.codes(number).tolist()) for number in row] for row in beams.low.tolist()
+    ]
 
 
 @pytest.fixture(scope="module", params=[0, 1])
@@ -51,14 +55,24 @@ def test_every_prefix_continues_its_parent_and_counts_its_items(tree, codes):
     assert len(set(prefixes)) == len(tree)
 
 
-def test_log_probabilities_are_those_of_the_decoder_among_the_codes_of_a_level(tree, decoder, query):
-    for prefix, step, log_prob, score in zip(tree.prefixes(), tree.step, tree.log_prob, tree.score, strict=True):
-        steps = [decoder.readable(query, prefix[:level], 0.5)[code] for level, code in enumerate(prefix)]
-        assert step == pytest.approx(steps[-1], abs=1e-4) and log_prob == pytest.approx(sum(steps), abs=1e-4)
+def test_log_probabilities_are_those_of_the_decoder_among_the_codes_of_a_level(
+    tree, decoder, query
+):
+    for prefix, step, log_prob, score in zip(
+        tree.prefixes(), tree.step, tree.log_prob, tree.score, strict=True
+    ):
+        steps = [
+            decoder.readable(query, prefix[:level], 0.5)[code] for level, code in enumerate(prefix)
+        ]
+        assert step == pytest.approx(steps[-1], abs=1e-4) and log_prob == pytest.approx(
+            sum(steps), abs=1e-4
+        )
         assert score == pytest.approx(decoder.score(query, prefix, 0.5), abs=1e-4)
 
 
-def test_prefixes_of_generated_ids_are_found_and_all_others_ended_or_were_dropped(tree, found, query):
+def test_prefixes_of_generated_ids_are_found_and_all_others_ended_or_were_dropped(
+    tree, found, query
+):
     ids = found[1][query]
     for prefix, fate, place in zip(tree.prefixes(), tree.fate, tree.place, strict=True):
         begins = any(codes[: len(prefix)] == prefix for codes in ids)
@@ -67,14 +81,26 @@ def test_prefixes_of_generated_ids_are_found_and_all_others_ended_or_were_droppe
     assert {Fate.FOUND, Fate.ENDED, Fate.DROPPED} == set(tree.fate)
 
 
-def test_masked_is_the_probability_of_the_level_outside_the_valid_continuations(tree, decoder, codes, query):
+def test_masked_is_the_probability_of_the_level_outside_the_valid_continuations(
+    tree, decoder, codes, query
+):
     prefixes = tree.prefixes()
     for number, prefix in enumerate(prefixes):
-        valid = {row[len(prefix) - 1] for row in codes.tolist() if tuple(row[: len(prefix) - 1]) == prefix[:-1]}
+        valid = {
+            row[len(prefix) - 1]
+            for row in codes.tolist()
+            if tuple(row[: len(prefix) - 1]) == prefix[:-1]
+        }
         log_probs = decoder.readable(query, prefix[:-1], 1)
-        assert tree.masked[number] == pytest.approx(1 - np.exp(log_probs[sorted(valid)]).sum(), abs=1e-4)
+        assert tree.masked[number] == pytest.approx(
+            1 - np.exp(log_probs[sorted(valid)]).sum(), abs=1e-4
+        )
     assert tree.mass[0] == pytest.approx(tree.masked[0])
-    beams = [number for number, level in enumerate(tree.level) if level == 1 and tree.place[number] <= BEAMS]
+    beams = [
+        number
+        for number, level in enumerate(tree.level)
+        if level == 1 and tree.place[number] <= BEAMS
+    ]
     weights = np.exp(tree.log_prob[beams])
     masked = [
         1
@@ -89,19 +115,34 @@ def test_masked_is_the_probability_of_the_level_outside_the_valid_continuations(
 
 def test_a_lineage_goes_as_far_as_the_search_considered_it(tree, found, query):
     prefixes, best = tree.prefixes(), found[1][query][0]
-    assert [prefixes[number] for number in tree.lineage(best)] == [best[:length] for length in (1, 2, 3, 4)]
+    assert [prefixes[number] for number in tree.lineage(best)] == [
+        best[:length] for length in (1, 2, 3, 4)
+    ]
     ended = prefixes[np.flatnonzero((tree.fate == Fate.DROPPED) & (tree.level == 2))[0]]
-    assert [prefixes[number] for number in tree.lineage((*ended, 99))] == [ended[:length] for length in (1, 2, 3)]
+    assert [prefixes[number] for number in tree.lineage((*ended, 99))] == [
+        ended[:length] for length in (1, 2, 3)
+    ]
     assert not len(tree.lineage((9, 9, 9, 9)))
 
 
 def test_the_best_are_few_lineages_and_little_else(tree, found, query):
     ids = found[1][query]
     drawn = tree.best(2, ids[4])
-    prefixes, places = drawn.prefixes(), dict(zip(tree.prefixes(), tree.place.tolist(), strict=True))
+    prefixes, places = (
+        drawn.prefixes(),
+        dict(zip(tree.prefixes(), tree.place.tolist(), strict=True)),
+    )
     wanted = {codes[:length] for codes in (*ids[:2], ids[4]) for length in (1, 2, 3, 4)}
     assert wanted <= set(prefixes) <= set(places)
     assert [places[prefix] for prefix in prefixes] == drawn.place.tolist()
-    others = [(len(prefix), fate) for prefix, fate in zip(prefixes, drawn.fate, strict=True) if prefix not in wanted]
-    assert others and Fate.FOUND not in {fate for _, fate in others} and max(Counter(others).values()) <= DEAD_ENDS
+    others = [
+        (len(prefix), fate)
+        for prefix, fate in zip(prefixes, drawn.fate, strict=True)
+        if prefix not in wanted
+    ]
+    assert (
+        others
+        and Fate.FOUND not in {fate for _, fate in others}
+        and max(Counter(others).values()) <= DEAD_ENDS
+    )
     assert drawn.mass is tree.mass

@@ -7,7 +7,14 @@ import pytest
 from genius.errors import UserError
 from genius.explore import code_names as module
 from genius.explore import word_fits
-from genius.explore.code_names import CodeName, CodeNamer, code_names, load_names, read_names, save_names
+from genius.explore.code_names import (
+    CodeName,
+    CodeNamer,
+    code_names,
+    load_names,
+    read_names,
+    save_names,
+)
 from genius.explore.code_profile import Profiles
 from genius.run import Run
 from genius.search.engine import Engine
@@ -52,7 +59,9 @@ def test_a_name_fits_as_many_of_the_items_looked_at_as_it_says(run, engine, prof
             assert (name.words, name.fits, name.checked) == ((), 0, 0)
             continue
         fits = [profiles.words.fitting(word, rows) for word in name.words]
-        assert name.checked == len(rows) and name.fits == (np.any(fits, axis=0).sum() if fits else 0)
+        assert name.checked == len(rows) and name.fits == (
+            np.any(fits, axis=0).sum() if fits else 0
+        )
         assert len(name.words) <= word_fits.WORDS
         assert not fits or name.fits >= word_fits.MIN_SHARE * len(rows)
         worded += bool(fits)
@@ -76,7 +85,9 @@ def test_the_pictures_are_those_nearest_to_the_mean(run, engine):
 def test_there_is_a_limit_and_the_shortest_prefixes_come_first(profiles, monkeypatch):
     monkeypatch.setattr(module, "MOST", 9)
     names = code_names(profiles, True)
-    assert len(names) == 9 and [len(prefix) for prefix in names] == sorted(len(prefix) for prefix in names)
+    assert len(names) == 9 and [len(prefix) for prefix in names] == sorted(
+        len(prefix) for prefix in names
+    )
     assert {(0,), (1,), (2,)} <= set(names)
 
 
@@ -141,7 +152,11 @@ def test_a_namer_gives_what_is_stored_and_computes_what_is_not(run, engine, tmp_
 
 def test_damaged_names_are_left_out_with_a_warning(tmp_path, engine, caplog):
     run = publish_tiny_run(tmp_path / "run", 12)
-    run.publish("names", lambda folder: (folder / module.FILE).write_text("{}"), ("encoder", "fusion", "quantizer"))
+    run.publish(
+        "names",
+        lambda folder: (folder / module.FILE).write_text("{}"),
+        ("encoder", "fusion", "quantizer"),
+    )
     with caplog.at_level(logging.WARNING):
         assert CodeNamer(engine, run.path).names is None
     assert "make them again" in caplog.text

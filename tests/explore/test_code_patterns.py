@@ -8,7 +8,9 @@ from genius.explore.code_patterns import format_pattern, parse_pattern
 SIZES = (3, 6, 5, 300)
 
 
-@pytest.mark.parametrize("text", ["0 · 5 · * · 17", "0.5.*.17", "0-5-*-17", "0 5 * 17", " (0, 5, *, 17) ", "0·5·*·17"])
+@pytest.mark.parametrize(
+    "text", ["0 · 5 · * · 17", "0.5.*.17", "0-5-*-17", "0 5 * 17", " (0, 5, *, 17) ", "0·5·*·17"]
+)
 def test_a_pattern_may_be_written_with_any_separator(text):
     assert parse_pattern(text, SIZES) == (0, 5, None, 17)
 
@@ -27,11 +29,17 @@ def test_a_formatted_pattern_is_parsed_again():
 @pytest.mark.parametrize(
     "text, sentence",
     [
-        ("0 · x", "'x' is not a code; write numbers, and * for any code, for example 0 · 17 · * · 5."),
+        (
+            "0 · x",
+            "'x' is not a code; write numbers, and * for any code, for example 0 · 17 · * · 5.",
+        ),
         ("3", "Level 0 has codes 0 to 2, not 3."),
         ("0 · 5 · 0 · 99999999999", "Level 3 has codes 0 to 299, not 99999999999."),
         ("0 0 0 0 0", "The pattern has 5 codes; an ID has 4."),
-        ("0 ٣", "'٣' is not a code; write numbers, and * for any code, for example 0 · 17 · * · 5."),
+        (
+            "0 ٣",
+            "'٣' is not a code; write numbers, and * for any code, for example 0 · 17 · * · 5.",
+        ),
         ("1" * 201, "A pattern has at most 200 characters, for example 0 · 17 · * · 5."),
         (None, "A pattern has at most 200 characters, for example 0 · 17 · * · 5."),
     ],

@@ -25,7 +25,9 @@ class Branches(FakeIndex):
         self._codes = np.column_stack([self.modalities, first, second, deeper]).astype(np.int64)
         means, kinds = random.normal(size=(20, DIM)), 5 * random.normal(size=(3, DIM))
         vectors = means[first] + kinds[self.modalities] + 0.1 * random.normal(size=(N, DIM))
-        self.embeddings = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
+        self.embeddings = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(
+            np.float16
+        )
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +44,11 @@ def search(profiles):
 
 def rows_of(search, pattern):
     codes = search.index.codes(range(N))
-    return np.flatnonzero(np.all([codes[:, at] == code for at, code in enumerate(pattern) if code is not None], axis=0))
+    return np.flatnonzero(
+        np.all(
+            [codes[:, at] == code for at, code in enumerate(pattern) if code is not None], axis=0
+        )
+    )
 
 
 def unit(vector):
@@ -70,7 +76,9 @@ def test_a_code_is_the_mean_of_its_items_whatever_their_kind(profiles, monkeypat
 def test_of_many_codes_those_of_most_items_are_kept(profiles, search, monkeypatch):
     monkeypatch.setattr(module, "MOST_CODES", 5)
     few = CodeSearch(profiles)
-    assert sorted(few.items) == sorted(search.items)[-5:] and set(few.patterns) <= set(search.patterns)
+    assert sorted(few.items) == sorted(search.items)[-5:] and set(few.patterns) <= set(
+        search.patterns
+    )
 
 
 def test_a_code_ranks_by_how_many_of_its_items_fit_and_their_share(search, monkeypatch):
@@ -93,7 +101,9 @@ def test_a_code_ranks_by_how_many_of_its_items_fit_and_their_share(search, monke
         assert ranks == sorted(ranks, reverse=True) and min(ranks) > 0
 
 
-def test_a_code_that_fits_as_a_whole_comes_before_a_larger_one_of_which_more_items_fit(search, monkeypatch):
+def test_a_code_that_fits_as_a_whole_comes_before_a_larger_one_of_which_more_items_fit(
+    search, monkeypatch
+):
     second = search.index.codes(range(N))[:, 1]
     sizes = np.bincount(second)
     small, large = int(sizes.argmin()), int(sizes.argmax())
@@ -115,7 +125,9 @@ def test_items_whose_texts_have_the_words_fit_however_far_they_lie(search, monke
     far = -words.vectors[words.number[singular(known)]]
     assert sum(code.fitting for code in search.find(far, known, False, 20)) > 5
     assert search.rows_for(np.ones(words.center.shape), known).tolist() == rows[fits].tolist()
-    assert len(search.rows_for(np.ones(words.center.shape), "xyzzy")) == max(1, int(module.FITTING * N))
+    assert len(search.rows_for(np.ones(words.center.shape), "xyzzy")) == max(
+        1, int(module.FITTING * N)
+    )
 
 
 def test_the_codes_near_to_another_are_of_other_branches(search):

@@ -41,7 +41,9 @@ def test_each_system_agrees_with_the_engine(engine, comparison, vectors):
     for system in SYSTEMS[:4]:
         (expected,) = engine.search([QUERY], replace(system.options, k=7, beams=6))
         assert by_system[system.name].rows.tolist() == [hit.row for hit in expected.hits]
-        assert by_system[system.name].cosines == pytest.approx([hit.cosine for hit in expected.hits], abs=1e-4)
+        assert by_system[system.name].cosines == pytest.approx(
+            [hit.cosine for hit in expected.hits], abs=1e-4
+        )
     cosines, rows = engine.dense([QUERY], 7)
     assert by_system[FLAT.name].rows.tolist() == rows[0].tolist()
     assert by_system[HNSW.name].rows.tolist() == rows[0].tolist()  # 40 items: the graph misses none
@@ -51,42 +53,66 @@ def test_each_system_agrees_with_the_engine(engine, comparison, vectors):
 def test_the_order_by_fused_features_is_compared_where_the_index_has_them(tmp_path):
     ranked = Engine.load(publish_tiny_run(tmp_path / "run", fused=True).path, "cpu")
 
-    by_system = {one.system.name: one for one in Comparison(ranked).search(ranked.encode([QUERY]), k=9, beams=6)}
+    by_system = {
+        one.system.name: one
+        for one in Comparison(ranked).search(ranked.encode([QUERY]), k=9, beams=6)
+    }
 
     names = [system.name for system in SYSTEMS]
     assert list(by_system) == [*names[:2], "As on Search", *names[2:]]
-    for name, mode, order in (("As on Search", "both", "fused"), ("Generation + re-rank", "generate", "cosine")):
+    for name, mode, order in (
+        ("As on Search", "both", "fused"),
+        ("Generation + re-rank", "generate", "cosine"),
+    ):
         (expected,) = ranked.search([QUERY], SearchOptions(k=9, beams=6, mode=mode, order=order))
         assert by_system[name].rows.tolist() == [hit.row for hit in expected.hits]
 
 
 @pytest.mark.parametrize("modality", Modality)
-def test_with_a_modality_each_system_finds_the_best_items_of_it(engine, comparison, vectors, modality):
+def test_with_a_modality_each_system_finds_the_best_items_of_it(
+    engine, comparison, vectors, modality
+):
     by_system = {
-        one.system.name: one.rows.tolist() for one in comparison.search(vectors, k=7, beams=6, modality=modality)
+        one.system.name: one.rows.tolist()
+        for one in comparison.search(vectors, k=7, beams=6, modality=modality)
     }
     theirs = np.flatnonzero(engine.index.modalities == modality)
     nearest = theirs[
-        np.argsort(-(np.float32(engine.index.embeddings[theirs]) @ vectors.embeddings.cpu().numpy()[0]), kind="stable")
+        np.argsort(
+            -(np.float32(engine.index.embeddings[theirs]) @ vectors.embeddings.cpu().numpy()[0]),
+            kind="stable",
+        )
     ]
     assert by_system[FLAT.name] == by_system[HNSW.name] == nearest[:7].tolist()
     for system in SYSTEMS[:4]:
-        (expected,) = engine.search([QUERY], replace(system.options, k=7, beams=6, modality=modality))
+        (expected,) = engine.search(
+            [QUERY], replace(system.options, k=7, beams=6, modality=modality)
+        )
         assert by_system[system.name] == [hit.row for hit in expected.hits]
 
 
-def test_every_beam_search_says_its_weight_and_a_visitor_chooses_that_of_generation(engine, comparison, vectors):
+def test_every_beam_search_says_its_weight_and_a_visitor_chooses_that_of_generation(
+    engine, comparison, vectors
+):
     own = engine.decoder.config.decoder_weight
     for chosen, expected in ((None, own), (0.3, 0.3)):
-        weights = [one.weight for one in comparison.search(vectors, k=3, beams=4, decoder_weight=chosen)]
+        weights = [
+            one.weight for one in comparison.search(vectors, k=3, beams=4, decoder_weight=chosen)
+        ]
         assert weights == [expected, expected, 0.0, 1.0, None, None]
-    named = {one.system.name: one for one in comparison.search(vectors, k=7, beams=6, decoder_weight=1.0)}
+    named = {
+        one.system.name: one for one in comparison.search(vectors, k=7, beams=6, decoder_weight=1.0)
+    }
     assert named["Generation"].rows.tolist() == named["Decoder alone"].rows.tolist()
 
 
 def test_a_slow_system_runs_once_and_a_fast_one_three_times(comparison, vectors, monkeypatch):
     asked = []
-    monkeypatch.setattr(compare, "flat_search", lambda *given: asked.append(1) or (np.zeros((1, 2)), np.zeros((1, 2))))
+    monkeypatch.setattr(
+        compare,
+        "flat_search",
+        lambda *given: asked.append(1) or (np.zeros((1, 2)), np.zeros((1, 2))),
+    )
     for patience, times in ((1e9, 3), (0, 1)):
         asked.clear()
         monkeypatch.setattr(compare, "SLOW", patience)
@@ -128,16 +154,22 @@ def test_when_items_were_removed_the_graph_and_the_index_before_go_first(tmp_pat
     assert present == [None]
 
 
-def test_a_graph_that_is_too_large_is_not_built_and_the_page_says_why(engine, comparison, vectors, monkeypatch):
+def test_a_graph_that_is_too_large_is_not_built_and_the_page_says_why(
+    engine, comparison, vectors, monkeypatch
+):
     size = hnsw_bytes(engine.index.n, engine.index.config.dim)
-    assert len(faiss.serialize_index(build_hnsw(engine.index.embeddings))) == pytest.approx(size, rel=0.1, abs=1000)
+    assert len(faiss.serialize_index(build_hnsw(engine.index.embeddings))) == pytest.approx(
+        size, rel=0.1, abs=1000
+    )
     monkeypatch.setattr(compare, "MAX_GRAPH_BYTES", size)
     assert comparison.hnsw_problem is None
 
     monkeypatch.setattr(compare, "MAX_GRAPH_BYTES", size - 1)
     monkeypatch.setattr(compare, "build_hnsw", None)
     for attempt in (comparison.build, lambda: list(comparison.search(vectors, 3, 4))):
-        with pytest.raises(UserError, match=r"graph of 40 items would take 0.0 GB of .* compare without HNSW"):
+        with pytest.raises(
+            UserError, match=r"graph of 40 items would take 0.0 GB of .* compare without HNSW"
+        ):
             attempt()
     assert FLAT in [one.system for one in comparison.search(vectors, 3, 4, hnsw=False)]
     assert not comparison.built
@@ -146,7 +178,8 @@ def test_a_graph_that_is_too_large_is_not_built_and_the_page_says_why(engine, co
 def test_overlap_is_the_share_of_results_in_common():
     agreed = rank_agreement(found([3, 1, 7, 9], [1, 3, 5, 8], [20, 21, 22, 23]))
     assert agreed.overlap.tolist() == [[1, 0.5, 0], [0.5, 1, 0], [0, 0, 1]]
-    assert rank_agreement(found([3, 1], [3, 1, 7, 9])).overlap[0, 1] == 0.5  # fewer results are no rank_agreement
+    # fewer results are no rank_agreement
+    assert rank_agreement(found([3, 1], [3, 1, 7, 9])).overlap[0, 1] == 0.5
 
 
 def test_shift_is_the_mean_difference_of_ranks_of_what_both_found():

@@ -19,7 +19,9 @@ def traced(engine):
 
 
 def vectors(n: int, dim: int = 5) -> np.ndarray:
-    return torch.nn.functional.normalize(torch.randn(n, dim, generator=torch.Generator().manual_seed(n)), dim=1).numpy()
+    return torch.nn.functional.normalize(
+        torch.randn(n, dim, generator=torch.Generator().manual_seed(n)), dim=1
+    ).numpy()
 
 
 @pytest.mark.parametrize("block", [7, 50, 1000])
@@ -29,7 +31,9 @@ def test_dense_ranks_agree_with_dense_search(block, monkeypatch):
     _, rows = flat_search(embeddings, query, 200)
     asked = np.array([3, 199, 0, 77, 3])
     places = {row: place for place, row in enumerate(rows[0].tolist(), start=1)}
-    assert dense_ranks(embeddings, query[0], asked).tolist() == [places[row] for row in asked.tolist()]
+    assert dense_ranks(embeddings, query[0], asked).tolist() == [
+        places[row] for row in asked.tolist()
+    ]
 
 
 def test_in_a_large_index_dense_ranks_are_estimated_from_a_sample(monkeypatch):
@@ -59,10 +63,19 @@ def test_an_explanation_agrees_with_the_search(engine, traced):
 
 
 def test_a_hit_that_exact_search_does_not_generate_has_no_beam(engine):
-    narrow, whole = (engine.search([QUERY], SearchOptions(beams=beams, k=40, trace=True))[0] for beams in (4, 200))
-    tree, bucket = beam_tree(narrow.trace), {generated.codes: generated.bucket for generated in whole.generated}
+    narrow, whole = (
+        engine.search([QUERY], SearchOptions(beams=beams, k=40, trace=True))[0]
+        for beams in (4, 200)
+    )
+    tree, bucket = (
+        beam_tree(narrow.trace),
+        {generated.codes: generated.bucket for generated in whole.generated},
+    )
     reasons = [explain(hit, tree, 40, 1) for hit in whole.hits]
     assert {told.beam for told in reasons} == {None, 1, 2, 3, 4}
     for told in reasons:
-        assert (told.bucket is None) == (len(told.path) < 4) and told.bucket in (None, bucket[told.hit.codes])
+        assert (told.bucket is None) == (len(told.path) < 4) and told.bucket in (
+            None,
+            bucket[told.hit.codes],
+        )
     assert {told.bucket is None for told in reasons if told.beam is None} == {True, False}

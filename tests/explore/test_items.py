@@ -38,7 +38,9 @@ def test_neighbors_agree_with_comparing_all_pairs_without_the_item_itself(made_u
     expected = np.argsort(-cosines, kind="stable")[:8]
     item = describe_item(made_up, 41)
     assert [near["row"] for near in item["neighbours"]] == expected.tolist()
-    assert [near["cosine"] for near in item["neighbours"]] == pytest.approx(cosines[expected].tolist(), abs=1e-5)
+    assert [near["cosine"] for near in item["neighbours"]] == pytest.approx(
+        cosines[expected].tolist(), abs=1e-5
+    )
 
 
 def test_a_duplicate_of_an_item_is_its_neighbor():
@@ -81,7 +83,9 @@ def test_in_a_large_index_neighbors_are_found_without_reading_all_embeddings(tmp
         cosines = {near["row"]: near["cosine"] for near in approximate["neighbours"]}
         assert 1 <= len(cosines) <= 8 and row not in cosines
         both = cosines.keys() & expected.keys()
-        assert [cosines[row] for row in both] == pytest.approx([expected[row] for row in both], abs=1e-6)
+        assert [cosines[row] for row in both] == pytest.approx(
+            [expected[row] for row in both], abs=1e-6
+        )
         shared += len(both)
     assert shared > 20 * 8 / 2
 
@@ -93,10 +97,18 @@ def test_an_item_is_described_with_its_codes_and_modality(made_up):
 
 
 def test_facts_are_the_plain_values_of_the_source(made_up, monkeypatch):
-    source = json.dumps({"kind": "house", "count": 1, "nested": {"a": 1}, "none": None, "words": ["a", "b"]})
+    source = json.dumps(
+        {"kind": "house", "count": 1, "nested": {"a": 1}, "none": None, "words": ["a", "b"]}
+    )
     items = made_up.index.items
-    monkeypatch.setattr(made_up.index, "items", lambda rows: [replace(item, source=source) for item in items(rows)])
-    assert describe_item(made_up, 5, neighbors=0)["facts"] == [("kind", "house"), ("count", "1"), ("words", "a, b")]
+    monkeypatch.setattr(
+        made_up.index, "items", lambda rows: [replace(item, source=source) for item in items(rows)]
+    )
+    assert describe_item(made_up, 5, neighbors=0)["facts"] == [
+        ("kind", "house"),
+        ("count", "1"),
+        ("words", "a, b"),
+    ]
 
 
 def test_credit_license_and_origin_are_no_facts():
@@ -119,7 +131,9 @@ def test_an_unknown_id_gets_one_sentence(made_up, id):
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory) -> Index:
-    return Index.load(publish_tiny_run(tmp_path_factory.mktemp("query") / "run", n=6).folder("index"))
+    return Index.load(
+        publish_tiny_run(tmp_path_factory.mktemp("query") / "run", n=6).folder("index")
+    )
 
 
 def test_an_item_query_has_the_picture_and_text_and_no_instruction(index):
@@ -146,7 +160,9 @@ def rows(result) -> list[int]:
 
 def test_a_mixture_is_linear_in_the_weight():
     query, item = np.array([1.0, 0.0]), np.array([0.0, 2.0])
-    np.testing.assert_allclose(interpolated(query, item, (1, 0.25, 0)), [[1, 0], [0.25, 1.5], [0, 2]])
+    np.testing.assert_allclose(
+        interpolated(query, item, (1, 0.25, 0)), [[1, 0], [0.25, 1.5], [0, 2]]
+    )
 
 
 def test_interpolation_begins_at_the_query_and_ends_at_the_item(engine, asked):

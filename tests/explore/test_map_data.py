@@ -25,7 +25,14 @@ def made_up(m=7) -> Maps:
     ids = [f"{1 + at % 2}:{3 * at}" for at in range(m)]
     places = rng.uniform(-1, 1, (len(VIEWS), m, 2)).astype(np.float32)
     region_of = np.array([3, 2] * m)[:m]
-    return Maps(VIEWS, places, np.sort([id_key(id) for id in ids]), REGIONS, region_of, {1: "birds", 2: "boats"})
+    return Maps(
+        VIEWS,
+        places,
+        np.sort([id_key(id) for id in ids]),
+        REGIONS,
+        region_of,
+        {1: "birds", 2: "boats"},
+    )
 
 
 def published(path, maps):
@@ -94,11 +101,16 @@ def older(folder):
         empty,
         older,
         changed(regions=[]),
-        changed(regions=[{"tier": 0, "parent": 0, "words": [], "items": 1, "fits": 0, "portrait": ""}] * 4),
+        changed(
+            regions=[{"tier": 0, "parent": 0, "words": [], "items": 1, "fits": 0, "portrait": ""}]
+            * 4
+        ),
         changed(views=[{"depth": 0, "distinct": 1, "moved": [MOVED]}] * 3),
         lambda folder: np.save(folder / "regions.npy", np.full(7, 4, np.uint16)),
         lambda folder: (folder / "keys.npy").unlink(),
-        lambda folder: np.save(folder / "keys.npy", np.array([{}], dtype=object), allow_pickle=True),
+        lambda folder: np.save(
+            folder / "keys.npy", np.array([{}], dtype=object), allow_pickle=True
+        ),
     ],
 )
 def test_files_that_do_not_fit_are_refused(tmp_path, damage):

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from genius.explore import map_points
-from genius.explore.map_points import STEP, Choice, MapPoints, inside, nearest_points, spread_overlapping
+from genius.explore.map_points import (
+    STEP,
+    Choice,
+    MapPoints,
+    inside,
+    nearest_points,
+    spread_overlapping,
+)
 from genius.schema import Item
 from tests.ui.fake_engine import FakeIndex
 from tests.ui.fake_maps import many_maps
@@ -34,7 +41,9 @@ def test_each_choice_keeps_its_items_and_several_what_they_share(points):
         assert points.chosen(choice, 0).tolist() == np.flatnonzero(expected).tolist()
         assert 0 < expected.sum() < len(points.rows)
     all_of = Choice(region=0, pattern=(None, code), dataset=2, rows=some, area=corners)
-    together = np.all([expected for _, expected in list(kept.values())[:1] + list(kept.values())[2:]], axis=0)
+    together = np.all(
+        [expected for _, expected in list(kept.values())[:1] + list(kept.values())[2:]], axis=0
+    )
     assert points.chosen(all_of, 0).tolist() == np.flatnonzero(together).tolist()
     assert len(points.chosen(Choice(), 0)) == len(points.rows)
 
@@ -61,7 +70,9 @@ def test_removed_items_have_no_point():
     points = MapPoints(index, maps)
     kept = np.arange(len(maps.keys)) % 3 != 1
     assert len(points.rows) == kept.sum() == len(points.places(0)) and not points.whole
-    assert (points.regions == maps.region_of[kept]).all() and (points.datasets == maps.datasets[kept]).all()
+    assert (points.regions == maps.region_of[kept]).all() and (
+        points.datasets == maps.datasets[kept]
+    ).all()
     assert points.of_rows([points.rows[5], 1, points.rows[2]]).tolist() == [5, 2]
     vector = np.random.default_rng(0).normal(size=16).astype(np.float32)
     expected = np.float32(index.embeddings[points.rows]) @ vector
@@ -100,7 +111,9 @@ def test_the_nearest_items_have_the_largest_weights():
 
 
 def test_overlapping_points_are_spread_around_their_place():
-    places = np.array([[0.5, 0.5], [0, 0], [0.5, 0.5], [-1, 1], [0.5, 0.5], [0.5, 0.5]], dtype=np.float32)
+    places = np.array(
+        [[0.5, 0.5], [0, 0], [0.5, 0.5], [-1, 1], [0.5, 0.5], [0.5, 0.5]], dtype=np.float32
+    )
     found = spread_overlapping(places)
     assert np.array_equal(found[[1, 3, 0]], places[[1, 3, 0]])
     distances = np.linalg.norm(found[:, None] - found[None], axis=-1) + np.eye(6)

@@ -31,7 +31,10 @@ def considered(trace: list[LevelTrace]):
     """prefix -> (trace of its level, its place there), of all prefixes in a trace."""
     known, open_prefixes = {}, [()]
     for level in trace:
-        prefixes = [open_prefixes[parent] + (int(code),) for parent, code in zip(level.parent, level.code, strict=True)]
+        prefixes = [
+            open_prefixes[parent] + (int(code),)
+            for parent, code in zip(level.parent, level.code, strict=True)
+        ]
         known |= {prefix: (level, place) for place, prefix in enumerate(prefixes)}
         open_prefixes = [prefix for prefix, kept in zip(prefixes, level.kept, strict=True) if kept]
     return known
@@ -45,7 +48,11 @@ def narrowed(engine, table, result, codes=None):
 @pytest.mark.parametrize("mode", ["both", "generate"])
 def test_each_step_is_what_the_trace_and_the_ids_say(engine, table, mode):
     result = asked(engine, mode=mode)
-    best, trace, codes = result.generated[0], considered(result.trace), engine.index.codes(range(engine.index.n))
+    best, trace, codes = (
+        result.generated[0],
+        considered(result.trace),
+        engine.index.codes(range(engine.index.n)),
+    )
     found = narrowed(engine, table, result)
     assert (found.items, found.codes, found.place) == (len(codes), best.codes, 1)
     assert len(found.ranks) == LEVELS and all(at.kept for at in found.ranks)
@@ -53,7 +60,9 @@ def test_each_step_is_what_the_trace_and_the_ids_say(engine, table, mode):
     for level, step in enumerate(found.steps):
         assert step.settled == (len({id for id in ids if id[:level] == best.codes[:level]}) == 1)
         left &= codes[:, level] == best.codes[level]
-        assert step.chosen.items == left.sum() and set(step.shown) <= set(np.flatnonzero(left).tolist())
+        assert step.chosen.items == left.sum() and set(step.shown) <= set(
+            np.flatnonzero(left).tolist()
+        )
         assert len(set(step.shown)) == len(step.shown) == min(SHOWN, left.sum())
         at, place = trace[best.codes[: level + 1]]
         shares = np.exp(at.step_log_prob - at.log_valid[at.parent])
@@ -71,7 +80,9 @@ def test_probabilities_of_all_valid_codes_add_up_to_one(engine, table):
     found = narrowed(engine, table, asked(engine))
     for step in found.steps:
         if len(step.others) < OTHERS:
-            assert sum(choice.probability for choice in (step.chosen, *step.others)) == pytest.approx(1, abs=1e-5)
+            assert sum(
+                choice.probability for choice in (step.chosen, *step.others)
+            ) == pytest.approx(1, abs=1e-5)
     assert any(step.others for step in found.steps)
 
 
@@ -79,7 +90,11 @@ def test_probabilities_of_all_valid_codes_add_up_to_one(engine, table):
 def test_every_result_says_where_the_beam_search_lost_it(engine, table, factor, monkeypatch):
     monkeypatch.setattr("genius.search.beam.TRACE_FACTOR", factor)
     result = asked(engine, beams=1, k=40)
-    trace, generated, seen = considered(result.trace), [one.codes for one in result.generated], set()
+    trace, generated, seen = (
+        considered(result.trace),
+        [one.codes for one in result.generated],
+        set(),
+    )
     for hit in result.hits:
         found = narrowed(engine, table, result, hit.codes)
         assert found.codes == hit.codes
@@ -122,7 +137,10 @@ def test_a_tiny_share_of_valid_codes_keeps_its_proportions(engine, table):
     result = asked(engine)
     codes = result.generated[0].codes
     log_probs = engine.code_log_probs(result.z, codes)
-    expected, found = (narrowing(result, table, codes, [level - less for level in log_probs]) for less in (0, 2_000))
+    expected, found = (
+        narrowing(result, table, codes, [level - less for level in log_probs])
+        for less in (0, 2_000)
+    )
     for step, faint in zip(expected.steps, found.steps, strict=True):
         assert faint.chosen.probability == pytest.approx(step.chosen.probability, rel=1e-4)
         assert faint.masked == 1

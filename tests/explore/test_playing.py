@@ -6,7 +6,15 @@ import pytest
 from genius.errors import UserError
 from genius.explore import playing
 from genius.explore.code_profile import Profiles
-from genius.explore.playing import change_code, change_first, guess, longest, picture_to_guess, relatives, typical_rows
+from genius.explore.playing import (
+    change_code,
+    change_first,
+    guess,
+    longest,
+    picture_to_guess,
+    relatives,
+    typical_rows,
+)
 from genius.schema import Item, Modality
 from tests.explore.test_code_search import Branches, N
 from tests.ui.fake_engine import FakeEngine
@@ -73,7 +81,9 @@ def test_a_changed_code_keeps_the_others_as_far_as_an_item_has_them(profiles, co
     for group in groups:
         assert group.pattern[0] == own[0] and group.items == len(rows_of(codes, group.pattern))
         whole = (own[0], group.pattern[1], own[2])
-        assert group.pattern == whole or (group.pattern == whole[:2] and not len(rows_of(codes, whole)))
+        assert group.pattern == whole or (
+            group.pattern == whole[:2] and not len(rows_of(codes, whole))
+        )
         assert set(group.rows) <= set(rows_of(codes, group.pattern))
     assert len({group.pattern[1] for group in groups}) == len(groups)
 
@@ -92,7 +102,9 @@ def test_the_codes_around_a_pattern_are_those_that_items_have(profiles, codes):
         siblings = sorted(set(codes[known, 1].tolist()))
         at = siblings.index(pattern[1])
         assert around.previous == ((pattern[0], siblings[at - 1]) if at else None)
-        assert around.following == ((pattern[0], siblings[at + 1]) if at + 1 < len(siblings) else None)
+        assert around.following == (
+            (pattern[0], siblings[at + 1]) if at + 1 < len(siblings) else None
+        )
         children, counts = np.unique(codes[rows_of(codes, pattern), 2], return_counts=True)
         assert around.child == (*pattern, int(children[counts.argmax()]))
     assert relatives(table, (0, 5)).parent == (0,) and relatives(table, (None, 5)).parent == ()

@@ -1,4 +1,6 @@
-"""What is said about a query: the language, references to no picture, negation, and words that are not read."""
+"""What is said about a query: the language, references to no picture, negation, and words that are
+not read.
+"""
 
 from types import SimpleNamespace
 
@@ -65,18 +67,40 @@ def test_what_nobody_sees_is_no_text():
 
 
 def test_a_kind_that_the_collection_lacks_is_named():
-    engine = SimpleNamespace(**vars(ENGINE), versions=SimpleNamespace(current=SimpleNamespace(kinds={Modality.IMAGE})))
+    engine = SimpleNamespace(
+        **vars(ENGINE), versions=SimpleNamespace(current=SimpleNamespace(kinds={Modality.IMAGE}))
+    )
     reading = Reading("similar", {"entry": 0.9, "similar": 0.1}, "", chosen=False)
     (note,) = query_notes(engine, Query("what", Image.new("RGB", (2, 2))), "", reading=reading)
     assert note == "You seem to ask for texts, which this collection does not have."
     assert (
-        query_notes(engine, Query("a man without a hat"), "", reading=Reading("photo", {"photo": 1.0}, "a man", "hat"))
+        query_notes(
+            engine,
+            Query("a man without a hat"),
+            "",
+            reading=Reading("photo", {"photo": 1.0}, "a man", "hat"),
+        )
         == []
     )
 
 
-ENGLISH_TEXTS = ["a red tulip", "crème brûlée", "", "123", "this old mill", "a knot", "a street in Rio de Janeiro"]
-ENGLISH_TEXTS += ["el capitan at sunset", "Las Vegas", "a flag of the UN", "MIT students", "a van in Łódź", "comic con"]
+ENGLISH_TEXTS = [
+    "a red tulip",
+    "crème brûlée",
+    "",
+    "123",
+    "this old mill",
+    "a knot",
+    "a street in Rio de Janeiro",
+]
+ENGLISH_TEXTS += [
+    "el capitan at sunset",
+    "Las Vegas",
+    "a flag of the UN",
+    "MIT students",
+    "a van in Łódź",
+    "comic con",
+]
 ENGLISH_TEXTS += [
     "oven on, door open",
     "A dog in São Paulo",
@@ -112,4 +136,6 @@ def test_the_first_word_that_is_not_read_is_named():
         return encoder.tokenize([" ".join(["Find it.", *words[:count], last])])[0].tolist()
 
     assert 0 < read < 200 and f"“w{read}”" in note
-    assert tokens(read, "dog") == tokens(read, "boat") and tokens(read - 1, "dog dog") != tokens(read - 1, "boat boat")
+    assert tokens(read, "dog") == tokens(read, "boat") and tokens(read - 1, "dog dog") != tokens(
+        read - 1, "boat boat"
+    )

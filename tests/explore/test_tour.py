@@ -5,7 +5,14 @@ from PIL import Image
 
 from genius.examples import Example, TargetedInstruction
 from genius.explore.map_data import View
-from genius.explore.tour import Tour, TourStep, before_and_after, coherent_pattern, most_similar_pair, tour_of
+from genius.explore.tour import (
+    Tour,
+    TourStep,
+    before_and_after,
+    coherent_pattern,
+    most_similar_pair,
+    tour_of,
+)
 from genius.schema import Modality
 
 ASKED = TargetedInstruction("Find it.", Modality.TEXT)
@@ -50,11 +57,19 @@ def test_the_pair_shares_four_codes_but_not_five_and_is_alike_without_looking_th
         at(0, 40, 0, 1, 0, 20, 0, 20, 0, 60, 0, 20, 0, 20, 0, 30),
     )
     assert sorted(most_similar_pair(index)) == [0, 1]
-    assert sorted(tour_of(index, (), ()).pair) == [0, 1] and tour_of(index, (), ()).shared == (0, 1, 1, 1)
+    assert sorted(tour_of(index, (), ()).pair) == [0, 1] and tour_of(index, (), ()).shared == (
+        0,
+        1,
+        1,
+        1,
+    )
 
 
 def test_where_all_pictures_look_alike_the_pair_is_the_least_alike_that_is_no_copy():
-    index = index_of([(0, group, 1, 1, last, 1) for group in (1, 2, 3) for last in (1, 2)], at(0, 1, 0, 30, 0, 20))
+    index = index_of(
+        [(0, group, 1, 1, last, 1) for group in (1, 2, 3) for last in (1, 2)],
+        at(0, 1, 0, 30, 0, 20),
+    )
     assert sorted(most_similar_pair(index)) == [2, 3]
 
 
@@ -71,7 +86,11 @@ def test_the_pattern_holds_several_modalities_and_the_items_that_are_most_alike(
 def test_a_collection_without_pictures_or_depth_has_neither():
     texts = index_of([(1, 1, 1, 1, 1, 1), (1, 1, 1, 1, 1, 2)], at(0, 10))
     flat = index_of([(0, 1), (0, 2)], at(0, 10), (3, 9))
-    assert most_similar_pair(texts) is None and most_similar_pair(flat) is None and coherent_pattern(flat) == ()
+    assert (
+        most_similar_pair(texts) is None
+        and most_similar_pair(flat) is None
+        and coherent_pattern(flat) == ()
+    )
     assert tour_of(texts, (), ()) == Tour() and Tour().steps == []
 
 

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from genius.explore import word_fits as module
-from genius.explore.word_fits import WordFits, kind_centers, names_in, singular, telling_words, words_of
+from genius.explore.word_fits import (
+    WordFits,
+    kind_centers,
+    names_in,
+    singular,
+    telling_words,
+    words_of,
+)
 from genius.schema import Item, Modality
 
 THINGS = ("dog", "cat", *(f"{first}{second}nd" for first in "bdfgklmp" for second in "aeiou"))
@@ -14,21 +21,29 @@ EACH = 10  # texts, and pictures, of each thing
 
 
 class Things:
-    """Of each thing, texts that name it and pictures of it; their embeddings lie along its own axis."""
+    """Of each thing, texts that name it and pictures of it; their embeddings lie along its own
+    axis.
+    """
 
     def __init__(self):
         thing = np.arange(2 * len(THINGS) * EACH) % len(THINGS)
         self.n, self.modalities = len(thing), np.repeat([0, 1], len(thing) // 2).astype(np.uint8)
         kinds = 3 * np.random.default_rng(0).normal(size=(2, len(THINGS)))
-        along = np.where(self.modalities == 0, 1.2, np.random.default_rng(1).uniform(0.8, 1, self.n))
+        along = np.where(
+            self.modalities == 0, 1.2, np.random.default_rng(1).uniform(0.8, 1, self.n)
+        )
         vectors = np.eye(len(THINGS))[thing] * along[:, None] + kinds[self.modalities]
         self.embeddings = vectors.astype(np.float16)
         self.config = SimpleNamespace(dim=len(THINGS))
-        self.texts = [f"Some {THINGS[at]}s" if kind else "" for at, kind in zip(thing, self.modalities)]
+        self.texts = [
+            f"Some {THINGS[at]}s" if kind else "" for at, kind in zip(thing, self.modalities)
+        ]
         self.thing = thing
 
     def items(self, rows):
-        return [Item(f"0:{row}", Modality(int(self.modalities[row])), self.texts[row]) for row in rows]
+        return [
+            Item(f"0:{row}", Modality(int(self.modalities[row])), self.texts[row]) for row in rows
+        ]
 
 
 def encode(words):
@@ -63,7 +78,9 @@ def test_a_large_index_is_looked_at_piece_by_piece_with_the_same_result(things, 
     assert fits.fitting("dog", rows).tolist() == dogs.tolist()
 
 
-def test_a_name_says_on_how_many_items_it_was_checked_and_mixed_is_said_only_of_what_is(things, fits):
+def test_a_name_says_on_how_many_items_it_was_checked_and_mixed_is_said_only_of_what_is(
+    things, fits
+):
     dogs, cats = (np.flatnonzero(things.thing == THINGS.index(name)) for name in ("dog", "cat"))
     one = fits.naming(dogs[:12])
     assert (one.words, one.fits, one.checked) == (("dogs",), 12, 12)
@@ -98,5 +115,7 @@ def test_words_that_end_names_are_preferred_and_plurals_are_one_word(monkeypatch
     texts = ["Polo shirts", "polo shirt", "Old dog (Canis familiaris): barks loudly"] * 3
     texts += ["A man in a polo shirt barks loudly at another old dog that he saw."] * 3
     assert telling_words(texts) == ["dog", "shirts"] or telling_words(texts) == ["shirts", "dog"]
-    assert names_in("dog, hound (canis): a word") == ["dog", " hound "] and names_in("a b c d e") == []
+    assert (
+        names_in("dog, hound (canis): a word") == ["dog", " hound "] and names_in("a b c d e") == []
+    )
     assert words_of("The glasses and two women's BUSES") == {"glass", "woman", "bus"}

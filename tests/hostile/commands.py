@@ -1,7 +1,9 @@
-"""Every command that writes, on the smallest collections and models, and the state that it starts from.
+"""Every command that writes, on the smallest collections and models, and the state that it starts
+from.
 
-A state is a folder with `collection`, `run` and what else the commands read. Commands run in children of a process that
-has imported the libraries already, which takes a tenth of a second in place of ten.
+A state is a folder with `collection`, `run` and what else the commands read. Commands run in
+children of a process that has imported the libraries already, which takes a tenth of a second in
+place of ten.
 """
 
 import hashlib
@@ -98,7 +100,10 @@ def write_sources(root: Path) -> None:
     write_micro_collection(root / "collection")
     write_source(
         root / "shop",
-        [{"img_path": f"images/{number}.png", "txt": f"a thing of number {number}"} for number in range(9)],
+        [
+            {"img_path": f"images/{number}.png", "txt": f"a thing of number {number}"}
+            for number in range(9)
+        ],
     )
 
 
@@ -117,11 +122,15 @@ class Ended:
     @property
     def refused(self) -> bool:
         """Whether it ended with a sentence for the user, and nothing else."""
-        return self.status == 2 and "error: " in self.output and "Traceback (most" not in self.output
+        return (
+            self.status == 2 and "error: " in self.output and "Traceback (most" not in self.output
+        )
 
 
 class Laboratory:
-    """States of all commands, kept below a folder; attempts happen in `work`, for manifests name absolute paths."""
+    """States of all commands, kept below a folder; attempts happen in `work`, for manifests name
+    absolute paths.
+    """
 
     def __init__(self, folder: Path):
         self.folder, self.work = folder, folder / "work"
@@ -161,8 +170,9 @@ class Laboratory:
         return self.results[name]
 
     def repeat(self, name: str) -> tuple[Ended, list[str]]:
-        """Run a command in the folder as it is, after it was interrupted: how it ends, and what differs from an
-        undisturbed one. From equal folders it is run once."""
+        """Run a command in the folder as it is, after it was interrupted: how it ends, and what
+        differs from an undisturbed one. From equal folders it is run once.
+        """
         key = name, fingerprint(self.work)
         if key not in self.repeated:
             ended = self.attempt(name)
@@ -181,7 +191,9 @@ class Laboratory:
             aside.rename(self.work)
 
     def calls(self, name: str, action: str = "") -> list[list[str]]:
-        """The calls of an undisturbed command to the file layer, as the plan's action counts them."""
+        """The calls of an undisturbed command to the file layer, as the plan's action counts
+        them.
+        """
         self.start(COMMANDS[name].state)
         notes = self.folder / "calls.json"
         ended = self.attempt(name, Plan(action, notes=notes))
@@ -215,7 +227,8 @@ class Started:
         while self.process.is_alive():
             with suppress(OSError):  # it ends meanwhile
                 tasks = [
-                    task.read_text(encoding="utf-8") for task in Path(f"/proc/{self.process.pid}/task").glob("*/stat")
+                    task.read_text(encoding="utf-8")
+                    for task in Path(f"/proc/{self.process.pid}/task").glob("*/stat")
                 ]
                 if tasks and all(task.rpartition(")")[2].split()[0] == "T" for task in tasks):
                     return True
@@ -227,7 +240,8 @@ class Started:
         os.kill(self.process.pid, signal.SIGCONT)
 
 
-clip_tokenizer(tiny_encoder().config.model["text_cfg"]["context_length"], "{}")  # as encoders ask: children inherit it
+# as encoders ask: children inherit it
+clip_tokenizer(tiny_encoder().config.model["text_cfg"]["context_length"], "{}")
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["pytest", __name__])
 
@@ -268,17 +282,25 @@ def contents(root: Path) -> dict[str, str]:
 
 
 def present(root: Path) -> dict[str, str]:
-    """The files of a run, if there is one, without those of versions that are not the present one."""
+    """The files of a run, if there is one, without those of versions that are not the present
+    one.
+    """
     if not (root / "run" / "manifest.json").exists():
         return contents(root)
     parts = json.loads((root / "run" / "manifest.json").read_text(encoding="utf-8"))["parts"]
     kept = {part["folder"] for part in parts.values()} | {"reports", "manifest.json", "features"}
-    return {name: text for name, text in contents(root / "run").items() if name.split("/")[0] in kept}
+    return {
+        name: text for name, text in contents(root / "run").items() if name.split("/")[0] in kept
+    }
 
 
 def fingerprint(root: Path) -> str:
     """A checksum of all that a folder holds, but times and the random parts of names."""
-    held = {str(path.relative_to(root)): "" for path in root.rglob("*") if path.is_dir() or path.is_symlink()}
+    held = {
+        str(path.relative_to(root)): ""
+        for path in root.rglob("*")
+        if path.is_dir() or path.is_symlink()
+    }
     held |= contents(root)
     return hashlib.sha256(RANDOM.sub("", json.dumps(sorted(held.items()))).encode()).hexdigest()
 
@@ -288,7 +310,9 @@ def differences(expected: dict[str, str], actual: dict[str, str]) -> list[str]:
     names = {
         "missing": expected.keys() - actual.keys(),
         "more": actual.keys() - expected.keys(),
-        "other": {name for name in expected.keys() & actual.keys() if expected[name] != actual[name]},
+        "other": {
+            name for name in expected.keys() & actual.keys() if expected[name] != actual[name]
+        },
     }
     return [f"{kind}: {name}" for kind, group in names.items() for name in sorted(group)]
 
@@ -300,7 +324,9 @@ def content(file: Path) -> str:
                 r"[\d.,\s|:-]+", "", file.read_text(encoding="utf-8")
             )  # without figures, some of which are times
         if file.suffix == ".json":
-            return json.dumps(without_times(json.loads(file.read_text(encoding="utf-8"))), sort_keys=True)
+            return json.dumps(
+                without_times(json.loads(file.read_text(encoding="utf-8"))), sort_keys=True
+            )
         if file.suffix == ".sqlite":
             with closing(sqlite3.connect(f"file:{file}?mode=ro&immutable=1", uri=True)) as database:
                 return "\n".join(database.iterdump())

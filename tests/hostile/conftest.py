@@ -1,6 +1,7 @@
 """The hostile suite: attempts to break the program.
 
-Every test here is marked `hostile`; those marked `sample` as well also run by default and take a few seconds.
+Every test here is marked `hostile`; those marked `sample` as well also run by default and take a
+few seconds.
 """
 
 from multiprocessing import forkserver

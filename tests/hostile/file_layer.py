@@ -1,7 +1,9 @@
-"""A file layer that kills or stops the process, fails or sleeps at chosen calls; for a child that ends afterwards.
+"""A file layer that kills or stops the process, fails or sleeps at chosen calls; for a child that
+ends afterwards.
 
-`install` replaces what changes files below a folder: functions of `os`, `open` for writing (by the pure-Python `_pyio`,
-which writes by `os.write`), statements of SQLite that write, and what safetensors writes. Each call has a number.
+`install` replaces what changes files below a folder: functions of `os`, `open` for writing (by the
+pure-Python `_pyio`, which writes by `os.write`), statements of SQLite that write, and what
+safetensors writes. Each call has a number.
 """
 
 import _pyio
@@ -23,17 +25,19 @@ import safetensors.numpy
 import safetensors.torch
 
 KILL, STOP, FULL, SLOW = "kill", "stop", "full", "slow"
-SPACE = {"open", "write", "fallocate", "mkdir", "link", "symlink", "sqlite"}  # calls that a full disk refuses
+# calls that a full disk refuses
+SPACE = {"open", "write", "fallocate", "mkdir", "link", "symlink", "sqlite"}
 SECONDS = 0.002  # that a call to a slow disk takes
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What happens at call number `at`: the process is killed there, or this call and all later ones find no space.
+    """What happens at call number `at`: the process is killed there, or this call and all later
+    ones find no space.
 
-    Without a number, all calls are noted; the process sleeps at each if the action is SLOW, and stops at each of these
-    kinds until somebody continues it if the action is STOP.
+    Without a number, all calls are noted; the process sleeps at each if the action is SLOW, and
+    stops at each of these kinds until somebody continues it if the action is STOP.
     """
 
     action: str = ""
@@ -62,7 +66,16 @@ class FileLayer:
             return (_pyio.open if writing else read_open)(file, mode, *rest, **named)
 
         os.open, builtins.open, io.open = opened, open_file, open_file
-        for name in ("mkdir", "unlink", "remove", "rmdir", "truncate", "fsync", "ftruncate", "posix_fallocate"):
+        for name in (
+            "mkdir",
+            "unlink",
+            "remove",
+            "rmdir",
+            "truncate",
+            "fsync",
+            "ftruncate",
+            "posix_fallocate",
+        ):
             self._wrap(name)
         for name in ("rename", "replace", "link", "symlink"):
             self._wrap(name, target=1)
@@ -81,7 +94,9 @@ class FileLayer:
             module.serialize_file = _serializing(layer, module.serialize_file)
 
     def call(self, kind: str, path: str, tear: Callable[[], object] | None = None) -> bool:
-        """Count a call; stop, kill or fail if it is the one. tear: does half of it; returns whether that was done."""
+        """Count a call; stop, kill or fail if it is the one. tear: does half of it; returns whether
+        that was done.
+        """
         if not path.startswith(self.folder):
             return False
         action, at = self.plan.action, self.plan.at
@@ -160,7 +175,9 @@ def _serializing(layer: FileLayer, real: Callable) -> Callable:
         try:
             layer.call("write", os.fspath(file), half)
         except OSError as error:
-            raise safetensors.SafetensorError(f"Error while serializing: I/O error: {error.strerror}") from None
+            raise safetensors.SafetensorError(
+                f"Error while serializing: I/O error: {error.strerror}"
+            ) from None
         real(tensors, file, *given, **named)
 
     return wrapped

@@ -1,9 +1,11 @@
-"""Commands that are killed, whose disk is full, or that run at once: nothing is lost, and repeated they end well.
+"""Commands that are killed, whose disk is full, or that run at once: nothing is lost, and repeated
+they end well.
 
-A command is stopped at its calls to the file layer and repeated in a copy of its folder, where it ends as an
-undisturbed one: what lies on disk then is what a kill would leave. One that removes items is also killed for real, at
-every publication. A file of a run that is damaged is refused in a sentence, or does not matter. What commands at once
-leave is what they leave one after the other, and a loser gets a sentence.
+A command is stopped at its calls to the file layer and repeated in a copy of its folder, where it
+ends as an undisturbed one: what lies on disk then is what a kill would leave. One that removes
+items is also killed for real, at every publication. A file of a run that is damaged is refused in a
+sentence, or does not matter. What commands at once leave is what they leave one after the other,
+and a loser gets a sentence.
 """
 
 import os
@@ -20,7 +22,10 @@ from tests.hostile.commands import COMMANDS, SECONDS, contents, differences, pre
 from tests.hostile.file_layer import FULL, KILL, SLOW, STOP, Plan
 from tests.search.tiny import publish_tiny_run
 
-QUERY, OPTIONS = Query(text="a red boat", instruction="Find the picture."), SearchOptions(beams=4, k=5)
+QUERY, OPTIONS = (
+    Query(text="a red boat", instruction="Find the picture."),
+    SearchOptions(beams=4, k=5),
+)
 CHANGES = ("add", "remove", "compact")
 STAGES = ("encoder", "features", "quantizer", "decoder", "index")
 ALL: frozenset[str] = frozenset()
@@ -47,7 +52,9 @@ def test_a_command_that_is_stopped_at_a_call_can_be_repeated(name, lab):
             child.resume()
     finally:
         ended = child.end(0 if child.process.is_alive() else SECONDS)
-    assert points and ended.status == 0 and not differences(expected, contents(lab.work)), ended.output
+    assert points and ended.status == 0 and not differences(expected, contents(lab.work)), (
+        ended.output
+    )
 
 
 @pytest.mark.sample
@@ -68,7 +75,8 @@ def fill_and_repeat(lab, name, at):
     lab.undisturbed(name)
     before = present(lab.start(COMMANDS[name].state))
     ended = lab.attempt(name, Plan(FULL, at))
-    assert ended.status == 0 or ended.refused, ended.output  # 0: what failed was not needed, such as deleting
+    # 0: what failed was not needed, such as deleting
+    assert ended.status == 0 or ended.refused, ended.output
     if ended.refused and name in CHANGES:
         assert not differences(before, present(lab.work))
     repeated_as_undisturbed(name, *lab.repeat(name))
@@ -118,9 +126,12 @@ def sound_run(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "damage", [pytest.param(damage, marks=[pytest.mark.sample] * (damage in SAMPLE)) for damage in DAMAGES]
+    "damage",
+    [pytest.param(damage, marks=[pytest.mark.sample] * (damage in SAMPLE)) for damage in DAMAGES],
 )
-def test_a_damaged_file_of_a_run_is_refused_in_a_sentence_or_does_not_matter(damage, sound_run, tmp_path):
+def test_a_damaged_file_of_a_run_is_refused_in_a_sentence_or_does_not_matter(
+    damage, sound_run, tmp_path
+):
     expected = Engine.load(sound_run, "cpu").search([QUERY], OPTIONS)[0].hits
     files = [file.relative_to(sound_run) for file in sorted(sound_run.rglob("*")) if file.is_file()]
     for name in (name for name in files if name.name != ".lock" and name.parts[0] != "pictures"):

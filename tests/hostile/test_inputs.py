@@ -1,4 +1,5 @@
-"""Odd texts, numbers, shapes, files, bodies and addresses, sent to a served run: each answer is data or one sentence.
+"""Odd texts, numbers, shapes, files, bodies and addresses, sent to a served run: each answer is
+data or one sentence.
 
 The log never has a traceback, and after all of them a control query is answered as before.
 """
@@ -19,23 +20,100 @@ from tests.ui.tiny_page import serving
 META = {"meta": {"_type": "gradio.FileData"}}
 LONGEST = 500  # characters of a sentence
 TEXTS = [
-    *("", " \t\n\r\u00a0\u2003", "\n" * 5_000, "a\0b", "\0", "\x1b[2J\x1b]0;x\x07", "\ufeffdog", "\uffff\ufffe"),
-    *("dog \ud800", "\udfff dog", "\u202egod\u202c", "\u200b\u200d\u2060", "a" + "\u0301" * 5_000, "👨‍👩‍👧‍👦" * 100),
-    *("\ue000\U000f0000\U0010ffff", "犬" * 3_000, "\ufdfa" * 500, "a" * 10_000, "a" * 10_001, "é" * 1_000_000),
-    *("<script>alert(1)</script>", "${alert(1)} {{7*7}} <%= 7*7 %>", "' OR 1=1; DROP TABLE items; --", "%s%n%x{0}{}"),
-    *("../../../../etc/passwd", "http://169.254.169.254/latest", "$(id); `id` | id & id", '{"text": "dog"}]}', "1e999"),
+    *(
+        "",
+        " \t\n\r\u00a0\u2003",
+        "\n" * 5_000,
+        "a\0b",
+        "\0",
+        "\x1b[2J\x1b]0;x\x07",
+        "\ufeffdog",
+        "\uffff\ufffe",
+    ),
+    *(
+        "dog \ud800",
+        "\udfff dog",
+        "\u202egod\u202c",
+        "\u200b\u200d\u2060",
+        "a" + "\u0301" * 5_000,
+        "👨‍👩‍👧‍👦" * 100,
+    ),
+    *(
+        "\ue000\U000f0000\U0010ffff",
+        "犬" * 3_000,
+        "\ufdfa" * 500,
+        "a" * 10_000,
+        "a" * 10_001,
+        "é" * 1_000_000,
+    ),
+    *(
+        "<script>alert(1)</script>",
+        "${alert(1)} {{7*7}} <%= 7*7 %>",
+        "' OR 1=1; DROP TABLE items; --",
+        "%s%n%x{0}{}",
+    ),
+    *(
+        "../../../../etc/passwd",
+        "http://169.254.169.254/latest",
+        "$(id); `id` | id & id",
+        '{"text": "dog"}]}',
+        "1e999",
+    ),
     *("<|endoftext|><|startoftext|>", "*.*.*.*", "·" * 200, "9" * 190, "٣.٤.५", "²"),
 ]
 IDS = ["0:1\0", "0:1\0junk", "0:1 ", " 0:1", "0:01", "0:%", "0:1\ud800", "0:１", "0:-1", "1:1", "0"]
 NUMBERS = [
-    *(0, -1, 2.5, 501, 2**31, 2**64, -(2**63), 10**400, 1e308, float("nan"), float("inf"), True, None, "", "5", "٣"),
+    *(
+        0,
+        -1,
+        2.5,
+        501,
+        2**31,
+        2**64,
+        -(2**63),
+        10**400,
+        1e308,
+        float("nan"),
+        float("inf"),
+        True,
+        None,
+        "",
+        "5",
+        "٣",
+    ),
     *("10" * 2_000, [5], {}, {"value": 5}, "\ud800"),
 ]
-PATHS = ["/etc/passwd", "../../../../../etc/passwd", "/dev/zero", "/proc/self/environ", "file:///etc/passwd", "x\0.png"]
-PATHS += ["http://127.0.0.1:9/x.png", "", "\ud800.png", "x/" * 5_000, None, 7, ["/etc/passwd"], {"path": "/etc/passwd"}]
+PATHS = [
+    "/etc/passwd",
+    "../../../../../etc/passwd",
+    "/dev/zero",
+    "/proc/self/environ",
+    "file:///etc/passwd",
+    "x\0.png",
+]
+PATHS += [
+    "http://127.0.0.1:9/x.png",
+    "",
+    "\ud800.png",
+    "x/" * 5_000,
+    None,
+    7,
+    ["/etc/passwd"],
+    {"path": "/etc/passwd"},
+]
 FILES = [{"path": path, **META} for path in PATHS]
-FILES += [{"path": "x.png", "url": url, **META} for url in ("http://169.254.169.254/x", "data:image/png;base64,iVBO")]
-FILES += [{"path": "/etc/passwd"}, META, {"path": "x", "is_stream": True, **META}, [FILES[0]] * 100, "x", 5]
+FILES += [
+    {"path": "x.png", "url": url, **META}
+    for url in ("http://169.254.169.254/x", "data:image/png;base64,iVBO")
+]
+FILES += [
+    {"path": "/etc/passwd"},
+    META,
+    {"path": "x", "is_stream": True, **META},
+    [FILES[0]] * 100,
+    "x",
+    5,
+]
 SHAPES = [
     None,
     True,
@@ -51,13 +129,20 @@ SHAPES = [
     [0] * 100_000,
     {},
 ]
-SHAPES += [{"a": 1, "": None, "__class__": "x"}, {"__type__": "update", "value": "x"}, {"points": [None, 5, {}]}]
+SHAPES += [
+    {"a": 1, "": None, "__class__": "x"},
+    {"__type__": "update", "value": "x"},
+    {"points": [None, 5, {}]},
+]
 SHAPES += [
     {"codes": [0, "x", None]},
     {"id": {"a": 1}, "modality": [], "page": 2.0, "value": {}},
     {"index": -1, "id": -1},
 ]
-SHAPES += [{"column": 10**30, "key": "\0", "total": [], "group": -1}, json.loads("[" * 80 + "]" * 80)]
+SHAPES += [
+    {"column": 10**30, "key": "\0", "total": [], "group": -1},
+    json.loads("[" * 80 + "]" * 80),
+]
 ENDPOINTS = {  # valid arguments, and which of them are texts, ids and numbers
     "search": (["a dog", None, "Find the picture.", 5, 20, "any"], (0, 2, 5), (3, 4)),
     "item": (["0:1"], (0,), ()),
@@ -73,7 +158,9 @@ def saved(image, kind, **options):
 
 
 PHOTO = Image.linear_gradient("L").resize((48, 32)).convert("RGB")
-UPLOADS = {  # what tests/collections/test_images.py does not open: their bytes, and whether they are searched with
+# what tests/collections/test_images.py does not open: their bytes, and whether they are searched
+# with
+UPLOADS = {
     **{kind: (saved(PHOTO, kind), True) for kind in ("PNG", "JPEG", "WEBP", "TIFF", "BMP", "GIF")},
     **{f"half a {kind}": (saved(PHOTO, kind)[:60], False) for kind in ("PNG", "JPEG", "WEBP")},
     **{kind: (saved(PHOTO, kind), False) for kind in ("ICO", "PPM", "TGA", "DDS", "PCX")},
@@ -95,15 +182,24 @@ class Answer(NamedTuple):
     @property
     def is_sentence(self) -> bool:
         text = self.content
-        return isinstance(text, str) and " " in text and len(text) <= LONGEST and "Traceback" not in text
+        return (
+            isinstance(text, str)
+            and " " in text
+            and len(text) <= LONGEST
+            and "Traceback" not in text
+        )
 
 
 class Client:
-    """Sends what a program can send, past the limits of the browser, to a page that visitors may edit."""
+    """Sends what a program can send, past the limits of the browser, to a page that visitors may
+    edit.
+    """
 
     def __init__(self, page: SimpleNamespace):
         self.http = httpx.Client(base_url=page.url, timeout=60, trust_env=False)
-        self.functions = {number: function for number, function in page.page.fns.items() if function.fn}
+        self.functions = {
+            number: function for number, function in page.page.fns.items() if function.fn
+        }
         self.numbers = {function.name: number for number, function in self.functions.items()}
 
     def send(self, method: str, path: str, **request: Any) -> Answer:
@@ -117,15 +213,21 @@ class Client:
         return Answer(response.status_code < 400, content)
 
     def post(self, path: str, body: Any) -> Answer:
-        """The body as Python writes JSON: with NaN, infinity, numbers of any size and lone surrogates."""
-        return self.send("POST", path, content=json.dumps(body), headers={"content-type": "application/json"})
+        """The body as Python writes JSON: with NaN, infinity, numbers of any size and lone
+        surrogates.
+        """
+        return self.send(
+            "POST", path, content=json.dumps(body), headers={"content-type": "application/json"}
+        )
 
     def join(self, function: int, data: Any, event: Any = None) -> Answer:
         """Call an event of the page through the queue, as a browser does."""
         session = uuid.uuid4().hex
         body = {"fn_index": function, "data": data, "event_data": event, "session_hash": session}
         joined = self.post("/gradio_api/queue/join", body)
-        return self._followed(joined, f"/gradio_api/queue/data?session_hash={session}", queue_message)
+        return self._followed(
+            joined, f"/gradio_api/queue/data?session_hash={session}", queue_message
+        )
 
     def call(self, endpoint: str, *data: Any) -> Answer:
         """Call an endpoint by its name, as programs do."""
@@ -138,7 +240,9 @@ class Client:
         answer = self.send("POST", "/gradio_api/upload", files={"files": (name, content)})
         return answer, {"path": answer.content[0] if answer.success else "", **META}
 
-    def _followed(self, joined: Answer, stream: str, message: Callable[[str, Any], Answer | None]) -> Answer:
+    def _followed(
+        self, joined: Answer, stream: str, message: Callable[[str, Any], Answer | None]
+    ) -> Answer:
         """The last message of a stream, or the answer to the request for it if there is none."""
         if not joined.success:
             return joined
@@ -160,7 +264,9 @@ def queue_message(event: str, message: Any) -> Answer | None:
     if message["msg"] != "process_completed":
         return None
     output = message["output"]
-    return Answer(message["success"], output.get("data") if message["success"] else output.get("error"))
+    return Answer(
+        message["success"], output.get("data") if message["success"] else output.get("error")
+    )
 
 
 def call_message(event: str, message: Any) -> Answer | None:
@@ -201,7 +307,9 @@ def search(served, picture):
 @pytest.mark.parametrize("endpoint", ENDPOINTS)
 def test_an_argument_of_an_endpoint(endpoint, served, check):
     valid, texts, numbers = ENDPOINTS[endpoint]
-    odd = [(place, text) for place in texts for text in TEXTS] + [(at, number) for at in numbers for number in NUMBERS]
+    odd = [(place, text) for place in texts for text in TEXTS] + [
+        (at, number) for at in numbers for number in NUMBERS
+    ]
     for place, value in odd + [(place, shape) for place in range(len(valid)) for shape in SHAPES]:
         arguments = list(valid)
         arguments[place] = value
@@ -213,7 +321,9 @@ def test_an_argument_of_an_endpoint(endpoint, served, check):
 @pytest.mark.parametrize("endpoint", ["item", "neighbours"])
 def test_an_id_is_a_whole_text(endpoint, served, check):
     for item in IDS:
-        assert not check(served.call(endpoint, item, *[5] * (endpoint == "neighbours")), item).success
+        assert not check(
+            served.call(endpoint, item, *[5] * (endpoint == "neighbours")), item
+        ).success
 
 
 @pytest.mark.parametrize("number", range(len(SHAPES)))
@@ -224,7 +334,10 @@ def test_a_shape_at_every_event_of_the_page(number, served, check):
         check(served.join(event, [None] * count, shape), function.name, shape)
         if not number:
             check(served.join(event, [None] * 40), function.name)
-            check(served.post("/gradio_api/run/predict", {"fn_index": event, "data": [None] * count}), function.name)
+            check(
+                served.post("/gradio_api/run/predict", {"fn_index": event, "data": [None] * count}),
+                function.name,
+            )
 
 
 def test_odd_ids_remove_nothing_and_odd_texts_are_added_or_refused(served, check):
@@ -236,7 +349,9 @@ def test_odd_ids_remove_nothing_and_odd_texts_are_added_or_refused(served, check
     assert check(served.call("item", "0:1")).success
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file)[:40].encode("unicode_escape").decode())
+@pytest.mark.parametrize(
+    "file", FILES, ids=lambda file: str(file)[:40].encode("unicode_escape").decode()
+)
 def test_a_forged_file_is_not_opened(file, served, check):
     assert not check(search(served, file), file).success
     assert not check(served.join(served.numbers["on_add"], [file, "dog"]), file).success

@@ -2,7 +2,8 @@
 
 Settings come from the environment, so that the load can be put on any run, which is copied:
 
-    GENIUS_LOAD_RUN=assets/photos GENIUS_LOAD_SEARCHES=1000 pytest -m hostile tests/hostile/test_load.py
+    GENIUS_LOAD_RUN=assets/photos GENIUS_LOAD_SEARCHES=1000 pytest -m hostile
+    tests/hostile/test_load.py
 """
 
 import json
@@ -30,40 +31,54 @@ from tests.waiting import wait_until
 RUN = os.environ.get("GENIUS_LOAD_RUN", "")
 SEARCHES, CLIENTS, SWAPS = int(os.environ.get("GENIUS_LOAD_SEARCHES", "10000")), 16, 100
 OPTIONS = SearchOptions() if RUN else SearchOptions(beams=10, k=5)
-MARGIN = 1e-4  # scores and cosines that are closer may change places by rounding, which depends on the batch
+# scores and cosines that are closer may change places by rounding, which depends on the batch
+MARGIN = 1e-4
 GROWTH = 40  # MB from a tenth of the searches to the end, by a straight line through samples
 
 
 def traced(options: SearchOptions) -> SearchOptions:
     """Options of the search whose result `is_clear` reads: one result more, and every level."""
-    return SearchOptions(beams=options.beams, k=options.k + 1, mode=options.mode, order=options.order, trace=True)
+    return SearchOptions(
+        beams=options.beams, k=options.k + 1, mode=options.mode, order=options.order, trace=True
+    )
 
 
 def is_clear(result: SearchResult, reranked: bool) -> bool:
     """No beam was kept, and no hit ranked, by less than the margin."""
     gaps = [-np.diff(level.score) for level in result.trace]
     if reranked:  # of the beams only the last kept one and the first of the others must be apart
-        gaps = [gap[level.kept.sum() - 1 :][:1] for gap, level in zip(gaps, result.trace, strict=True)]
+        gaps = [
+            gap[level.kept.sum() - 1 :][:1] for gap, level in zip(gaps, result.trace, strict=True)
+        ]
         gaps.append(-np.diff([hit.cosine for hit in result.hits]))
     return np.concatenate(gaps).min() > MARGIN
 
 
 def make_queries(engine, folder):
-    """Queries made of items of the index, a third texts, a third images, a third pairs; and files of their pictures."""
+    """Queries made of items of the index, a third texts, a third images, a third pairs; and files
+    of their pictures.
+    """
     rng, index, queries = random.Random(0), engine.index, []
-    pictured, worded = np.flatnonzero(index.modalities != Modality.TEXT), np.flatnonzero(index.modalities)
+    pictured, worded = (
+        np.flatnonzero(index.modalities != Modality.TEXT),
+        np.flatnonzero(index.modalities),
+    )
     for number in range(24):
         (item,) = index.items([int(rng.choice(worded.tolist()))])
         file = folder / f"query-{number}.webp" if number % 3 else None
         if file:
             file.write_bytes(index.thumbnail(int(rng.choice(pictured.tolist()))))
         text = "" if number % 3 == 1 else item.text
-        queries.append((Query(text, open_image(file) if file else None, "Find it." * (number % 2)), file))
+        queries.append(
+            (Query(text, open_image(file) if file else None, "Find it." * (number % 2)), file)
+        )
     return queries
 
 
 class Versions:
-    """Publishes versions of the index, one item more or less each, and keeps what one thread gets from each."""
+    """Publishes versions of the index, one item more or less each, and keeps what one thread gets
+    from each.
+    """
 
     def __init__(self, run, engine, queries):
         self.run, self.engine, self.queries = run, engine, queries
@@ -78,7 +93,10 @@ class Versions:
         elif self.added and number % 2:
             update.remove(self.run, [self.added.pop()])
         else:
-            text = f"{self.queries[self.rng.randrange(0, len(self.queries), 3)].text} {self.rng.random():.6f}"
+            text = (
+                f"{self.queries[self.rng.randrange(0, len(self.queries), 3)].text} "
+                f"{self.rng.random():.6f}"
+            )
             update.add(self.run, partial(uploaded_items, [(text, None)]), self.models)
             self.engine.versions.reload()
             self.added += [item.id for item in self.engine.index.items([self.engine.index.n - 1])]
@@ -87,7 +105,9 @@ class Versions:
 
     def keep(self):
         """None stands for a result that rounding decides."""
-        wide, results = (self.engine.search(self.queries, options) for options in (traced(OPTIONS), OPTIONS))
+        wide, results = (
+            self.engine.search(self.queries, options) for options in (traced(OPTIONS), OPTIONS)
+        )
         self.expected.append(
             [
                 [(hit.item.id, hit.cosine, hit.log_prob) for hit in result.hits]
@@ -104,17 +124,25 @@ class Versions:
 
 def alike(hits, expected):
     numbers = [[hit[1:] for hit in group] for group in (hits, expected)]
-    return [hit[0] for hit in hits] == [hit[0] for hit in expected] and np.allclose(*numbers, atol=MARGIN)
+    return [hit[0] for hit in hits] == [hit[0] for hit in expected] and np.allclose(
+        *numbers, atol=MARGIN
+    )
 
 
 def search(client, query, file):
     """Raises for any answer but results."""
     picture = None
     if file:
-        sent = client.post("/gradio_api/upload", files={"files": (file.name, file.read_bytes())}).raise_for_status()
+        sent = client.post(
+            "/gradio_api/upload", files={"files": (file.name, file.read_bytes())}
+        ).raise_for_status()
         picture = {"path": sent.json()[0]} | META
     data = [query.text, picture, query.instruction, OPTIONS.k, OPTIONS.beams, "any"]
-    event = client.post("/gradio_api/call/search", json={"data": data}).raise_for_status().json()["event_id"]
+    event = (
+        client.post("/gradio_api/call/search", json={"data": data})
+        .raise_for_status()
+        .json()["event_id"]
+    )
     kind, data = client.get(f"/gradio_api/call/search/{event}").text.strip().split("\n")[-2:]
     if kind != "event: complete":
         raise RuntimeError(data)
@@ -125,7 +153,9 @@ def search(client, query, file):
 
 
 class Load:
-    """Clients, each from an address of its own, that search in threads until each has had its number of answers."""
+    """Clients, each from an address of its own, that search in threads until each has had its
+    number of answers.
+    """
 
     def __init__(self, url, queries, clients, searches):
         self.queries, self.answers, self.errors = queries, [], []
@@ -141,7 +171,10 @@ class Load:
         return any(thread.is_alive() for thread in self.threads)
 
     def _ask(self, url, number, searches):
-        rng, transport = random.Random(number), httpx.HTTPTransport(local_address=f"127.0.1.{number + 1}")
+        rng, transport = (
+            random.Random(number),
+            httpx.HTTPTransport(local_address=f"127.0.1.{number + 1}"),
+        )
         with httpx.Client(base_url=url, transport=transport, timeout=300) as client:
             for _ in range(searches):
                 asked = rng.randrange(len(self.queries))
@@ -161,20 +194,25 @@ def abandon(url, number):
     transport = httpx.HTTPTransport(local_address="127.0.2.2")
     with httpx.Client(base_url=url, transport=transport, timeout=60) as client:
         for turn in range(number):
-            posted = client.post("/gradio_api/call/search", json={"data": ["abandoned", None, "", 100, 50, "any"]})
+            posted = client.post(
+                "/gradio_api/call/search", json={"data": ["abandoned", None, "", 100, 50, "any"]}
+            )
             assert posted.status_code in (200, 503), posted.text
             if posted.status_code == 200 and turn % 2:
                 with client.stream("GET", f"/gradio_api/call/search/{posted.json()['event_id']}"):
                     pass  # the connection is closed here
 
 
-def test_searches_while_the_index_changes_and_others_are_abandoned_are_right_and_memory_is_flat(tmp_path):
+def test_searches_while_the_index_changes_and_others_are_abandoned_are_right_and_memory_is_flat(
+    tmp_path,
+):
     run = tmp_path / "run"
     shutil.copytree(RUN, run) if RUN else publish_tiny_run(run, n=200)
     engine, memory = Engine.load(run, "cpu"), []
     queries = make_queries(engine, tmp_path)
     with started(run) as server:
-        threading.Thread(target=server.process.stdout.read, daemon=True).start()  # a full pipe would stop the server
+        # a full pipe would stop the server
+        threading.Thread(target=server.process.stdout.read, daemon=True).start()
         versions = Versions(run, engine, [query for query, _ in queries])
         load = Load(str(server.client.base_url), queries, CLIENTS, SEARCHES)
         abandon(str(server.client.base_url), 4)
@@ -186,6 +224,7 @@ def test_searches_while_the_index_changes_and_others_are_abandoned_are_right_and
                 memory.append(int(status.partition("VmRSS:")[2].split()[0]) / 1024)
         load.judge(versions)
         last = slice(len(versions.expected) - 1, None)
-        wait_until(lambda: versions.fits(0, search(server.client, *queries[0]), last))  # the server follows the run
+        # the server follows the run
+        wait_until(lambda: versions.fits(0, search(server.client, *queries[0]), last))
     flat = memory[4:]
     assert np.polyfit(range(len(flat)), flat, 1)[0] * len(flat) < GROWTH, memory

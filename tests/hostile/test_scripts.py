@@ -1,7 +1,7 @@
 """No text of a run, of a visitor or of a file's name runs a script: every tab in headless Chromium.
 
-All texts of the run try it: captions, facts, ids, instructions, names, titles, examples, reports. Each script that
-gets through calls `ran(number)`.
+All texts of the run try it: captions, facts, ids, instructions, names, titles, examples, reports.
+Each script that gets through calls `ran(number)`.
 """
 
 import json
@@ -35,25 +35,32 @@ TEXTS = (
     '[click](javascript:ran(7)) ![x](x"onerror="ran(7))',
     "<iframe srcdoc='<script>parent.ran(9)</script>'></iframe>",
     "<details open ontoggle=ran(10)>x</details>",
-    "<math><mtext><table><mglyph><style><!--</style><img title='--&gt;&lt;img src=x onerror=ran(11)&gt;'>",
+    "<math><mtext><table><mglyph><style><!--</style><img title='--&gt;&lt;img src=x "
+    "onerror=ran(11)&gt;'>",
     "\\u003cimg src=x onerror=ran(13)\\u003e \\x3cscript>ran(13)\\x3c/script>",
     "<base href=javascript:ran(14)//><meta http-equiv=refresh content='0;url=javascript:ran(14)'>",
     "$$\\href{javascript:ran(15)}{x}$$ \\(\\htmlData{x=1}{<img src=x onerror=ran(15)>}\\)",
     "<form action=javascript:ran(16)><button autofocus onfocus=ran(16)>x</button></form>",
-    "%{customdata}<b onmouseover=ran(19)>x</b><extra></extra><a href='javascript:ran(19)' target=_self>x</a>",
+    "%{customdata}<b onmouseover=ran(19)>x</b><extra></extra><a href='javascript:ran(19)' "
+    "target=_self>x</a>",
 )
 FOLDER = TEXTS[1]  # the name of the run's folder, which has no slash
 ITEMS = 3 * len(TEXTS)
 FILES = [
-    {"name": f"{text}.png", "mimeType": "image/png", "buffer": saved(PHOTO, "PNG")} for text in TEXTS if "/" not in text
+    {"name": f"{text}.png", "mimeType": "image/png", "buffer": saved(PHOTO, "PNG")}
+    for text in TEXTS
+    if "/" not in text
 ]
 ELEMENTS = "img[src=x], iframe, svg[onload], [onfocus], [ontoggle], base[href^=javascript]"
 SEEN = """() => [document.body.innerText, ...[...document.querySelectorAll('*')].flatMap(node =>
-    [node.value, node.title, node.ariaLabel, node.tagName === 'text' ? node.textContent : ''])].join('\\n')"""
+    [node.value, node.title, node.ariaLabel,
+     node.tagName === 'text' ? node.textContent : ''])].join('\\n')"""
 
 
 def items(number, pictures):
-    """Pictures, texts and pairs in turn, three with each text, each text as a dataset of its own."""
+    """Pictures, texts and pairs in turn, three with each text, each text as a dataset of its
+    own.
+    """
     made = []
     for at in range(ITEMS):
         text, modality = TEXTS[at // 3], Modality(at % 3)
@@ -62,7 +69,15 @@ def items(number, pictures):
             noise = np.random.default_rng(at).integers(0, 255, (8, 8, 3), dtype=np.uint8)
             Image.fromarray(noise).resize((40, 30)).save(pictures / image)
         facts = json.dumps(dict.fromkeys(("kind", "credit", "licence", "origin", "color"), text))
-        made.append(Item(f"{at // 3}:{at}", modality, "" if modality is Modality.IMAGE else text, image, facts))
+        made.append(
+            Item(
+                f"{at // 3}:{at}",
+                modality,
+                "" if modality is Modality.IMAGE else text,
+                image,
+                facts,
+            )
+        )
     return made
 
 
@@ -70,12 +85,18 @@ def maps(ids):
     keys, size = np.sort([id_key(item) for item in ids]), len(ids)
     places = np.random.default_rng(3).uniform(-1, 1, (2, size, 2)).astype(np.float32)
     views = (View(0, size), View(tiny.LEVELS, size, (Moved(0, 0.5, 1, 2),)))
-    regions = tuple(Region(0, None, (text[:100],), size, size, ids[at]) for at, text in enumerate(TEXTS))
-    return Maps(views, places, keys, regions, np.arange(size) % len(regions), dict(enumerate(TEXTS)))
+    regions = tuple(
+        Region(0, None, (text[:100],), size, size, ids[at]) for at, text in enumerate(TEXTS)
+    )
+    return Maps(
+        views, places, keys, regions, np.arange(size) % len(regions), dict(enumerate(TEXTS))
+    )
 
 
 def report(text):
-    table = Table(text, [Column(text), Column("hits", text)], [[other, 1.0] for other in TEXTS], text)
+    table = Table(
+        text, [Column(text), Column("hits", text)], [[other, 1.0] for other in TEXTS], text
+    )
     plot = Plot(text, "lines", Axis(text), Axis(text, text), [Series(text, [1.0, 2.0], [0.5, 0.7])])
     return Report(text, " ".join(TEXTS), text, text, [table], [plot])
 
@@ -83,14 +104,26 @@ def report(text):
 def publish(folder):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tiny, "tiny_items", items)
-        patch.setattr(tiny, "INSTRUCTIONS", [(query, Modality.IMAGE, text) for query in Modality for text in TEXTS])
+        patch.setattr(
+            tiny,
+            "INSTRUCTIONS",
+            [(query, Modality.IMAGE, text) for query in Modality for text in TEXTS],
+        )
         run = tiny.publish_tiny_run(folder / FOLDER)
     ids = [f"{at // 3}:{at}" for at in range(ITEMS)]
     run.publish(PART, maps(ids).save, ("fusion", "quantizer", "index"))
-    about = {"title": TEXTS[0], "paragraphs": TEXTS[:8], "ask": TEXTS[8:12], "ask_with_text": TEXTS[12:13]}
+    about = {
+        "title": TEXTS[0],
+        "paragraphs": TEXTS[:8],
+        "ask": TEXTS[8:12],
+        "ask_with_text": TEXTS[12:13],
+    }
     run.record(collection=TEXTS[13], about=about)
     (run.path / "CREDITS.md").write_text("\n".join(TEXTS))
-    asked = [{"title": text, "text": text, "asked": [{"instruction": text, "target": "image"}]} for text in TEXTS]
+    asked = [
+        {"title": text, "text": text, "asked": [{"instruction": text, "target": "image"}]}
+        for text in TEXTS
+    ]
     (run.path / "examples").mkdir()
     (run.path / "examples" / "examples.json").write_text(json.dumps(asked))
     for number, text in enumerate(TEXTS[:3]):
@@ -108,7 +141,9 @@ def url(tmp_path_factory):
 
 @pytest.fixture
 def visit(browser, url):
-    """visit(tab) opens a tab. At the end no script ran, and nothing was asked of another machine."""
+    """visit(tab) opens a tab. At the end no script ran, and nothing was asked of another
+    machine.
+    """
     visitors = []
 
     def opened(tab):
@@ -122,7 +157,9 @@ def visit(browser, url):
         context.on("page", lambda window: visitor.ran.append(f"a window: {window.url}"))
         page.on(
             "request",
-            lambda request: request.url.startswith((url, "data:", "blob:")) or visitor.ran.append(request.url),
+            lambda request: (
+                request.url.startswith((url, "data:", "blob:")) or visitor.ran.append(request.url)
+            ),
         )
         page.goto(f"{url}/?tab={tab}")
         page.locator("[role=tab][aria-selected=true]").first.wait_for()
@@ -222,7 +259,9 @@ def test_the_reports_tab(visit):
     page = visitor.page
     page.locator("#reports-panel", has_text=TEXTS[0]).wait_for()
     for _ in range(2):  # a fold is filled when it is opened
-        page.evaluate("document.querySelectorAll('#reports-panel details').forEach(fold => fold.open = true)")
+        page.evaluate(
+            "document.querySelectorAll('#reports-panel details').forEach(fold => fold.open = true)"
+        )
         page.wait_for_timeout(500)
     page.locator("#reports-panel td", has_text=TEXTS[2]).first.wait_for()
     all_are_shown(visitor)

@@ -20,8 +20,16 @@ def hide(run: Path, ids: list[str]) -> None:
     def write(folder: Path) -> None:
         write_config(folder / "config.json", replace(index.config, n=len(kept), trained=trained))
         np.save(folder / "rows.npy", kept.astype(np.int32))
-        for name, rows in (("ids", index.packed), ("modalities", index.modalities), ("distances", index.distances)):
+        for name, rows in (
+            ("ids", index.packed),
+            ("modalities", index.modalities),
+            ("distances", index.distances),
+        ):
             np.save(folder / f"{name}.npy", rows[kept])
 
     own = {"config.json", "ids.npy", "modalities.npy", "distances.npy"}
-    opened.replace("index", write, {name: name for name in opened.manifest["parts"]["index"]["files"].keys() - own})
+    opened.replace(
+        "index",
+        write,
+        {name: name for name in opened.manifest["parts"]["index"]["files"].keys() - own},
+    )

@@ -19,7 +19,11 @@ SIZES, TRAINED, N = (3, 40, 40), 200, 240
 
 
 def index(
-    folder: Path, added: np.ndarray, modality: Modality = Modality.TEXT, crowded: bool = False, errors: bool = True
+    folder: Path,
+    added: np.ndarray,
+    modality: Modality = Modality.TEXT,
+    crowded: bool = False,
+    errors: bool = True,
 ) -> Index:
     """Texts with errors 0 … 1 by training, and 40 items with the errors that are given."""
     folder.mkdir()
@@ -29,17 +33,32 @@ def index(
     if crowded:
         codes[TRAINED:] = codes[0]
     items = [
-        Item(f"0:{row}", kind, "" if kind is Modality.IMAGE else "a", "a.png" if kind is Modality.IMAGE else None)
+        Item(
+            f"0:{row}",
+            kind,
+            "" if kind is Modality.IMAGE else "a",
+            "a.png" if kind is Modality.IMAGE else None,
+        )
         for row, kind in enumerate(kinds)
     ]
-    write_index(folder, items, codes, np.full((N, 4), 0.5, np.float32), SIZES, image_path=None, instructions=[])
+    write_index(
+        folder,
+        items,
+        codes,
+        np.full((N, 4), 0.5, np.float32),
+        SIZES,
+        image_path=None,
+        instructions=[],
+    )
     written = Index.load(folder)
     write_rows(
         folder,
         replace(written.config, trained=TRAINED),
         np.array(written.packed),
         written.modalities,
-        np.stack([np.concatenate([np.linspace(0, 1, TRAINED), added]), number], axis=1) if errors else None,
+        np.stack([np.concatenate([np.linspace(0, 1, TRAINED), added]), number], axis=1)
+        if errors
+        else None,
     )
     return Index.load(folder)
 
@@ -65,12 +84,16 @@ def test_crowded_ids_are_a_reason(tmp_path):
 
 
 def test_a_modality_that_training_did_not_see_is_a_reason(tmp_path):
-    (warning,) = DriftReport.of(index(tmp_path / "index", np.zeros(N - TRAINED), Modality.IMAGE)).warnings()
+    (warning,) = DriftReport.of(
+        index(tmp_path / "index", np.zeros(N - TRAINED), Modality.IMAGE)
+    ).warnings()
     assert "40 added items are of the modality 'image'" in warning
 
 
 def test_without_the_errors_of_training_nothing_can_be_compared(tmp_path):
-    (warning,) = DriftReport.of(index(tmp_path / "index", np.zeros(N - TRAINED), errors=False)).warnings()
+    (warning,) = DriftReport.of(
+        index(tmp_path / "index", np.zeros(N - TRAINED), errors=False)
+    ).warnings()
     assert "reconstruction errors of the trained items are missing" in warning
 
 
@@ -81,7 +104,9 @@ def test_the_mean_bucket_is_that_of_an_item():
 
 @pytest.mark.parametrize("lookup", [1, 5, 10_000])
 @pytest.mark.parametrize("older", [False, True], ids=["", "in a run of an older version"])
-def test_datasets_are_counted_over_segments_without_what_was_removed(run, older, lookup, monkeypatch):
+def test_datasets_are_counted_over_segments_without_what_was_removed(
+    run, older, lookup, monkeypatch
+):
     def add(*ids: str) -> None:
         items = [Item(id, Modality.TEXT, f"Text {id}") for id in ids]
         update.add(run, lambda _: ItemSource(lambda: items, Path), models)
@@ -94,7 +119,13 @@ def test_datasets_are_counted_over_segments_without_what_was_removed(run, older,
     add("12:1", "7:3")
     (hide if older else update.remove)(run, ["0:0", "0:4", "7:2", "12:1"])
     now = Index.load(Run(run).folder("index"))
-    expected = [int(item.id.partition(":")[0]) if ":" in item.id else -1 for item in now.items(range(now.n))]
+    expected = [
+        int(item.id.partition(":")[0]) if ":" in item.id else -1 for item in now.items(range(now.n))
+    ]
     assert now.records.datasets().tolist() == expected
-    assert datasets(now) == [Dataset(0, [3, 4, 4], 1), Dataset(7, [0, 2, 0], 2), Dataset(None, [0, 1, 0], 1)]
+    assert datasets(now) == [
+        Dataset(0, [3, 4, 4], 1),
+        Dataset(7, [0, 2, 0], 2),
+        Dataset(None, [0, 1, 0], 1),
+    ]
     assert now.config.removed == 4 * older and now.last_dataset() == 12

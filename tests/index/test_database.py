@@ -6,7 +6,13 @@ from contextlib import closing
 import pytest
 
 from genius.errors import UserError
-from genius.index.database import PAGE, ReadOnlyDatabase, resumable_database, saved_progress, transaction
+from genius.index.database import (
+    PAGE,
+    ReadOnlyDatabase,
+    resumable_database,
+    saved_progress,
+    transaction,
+)
 from tests.waiting import forked
 
 TABLE = "CREATE TABLE IF NOT EXISTS numbers (number INTEGER PRIMARY KEY, text TEXT)"
@@ -39,7 +45,11 @@ def test_a_killed_process_leaves_whole_steps(tmp_path):
 
 def test_a_step_that_fails_changes_nothing(tmp_path):
     file = tmp_path / "numbers.sqlite"
-    with pytest.raises(sqlite3.IntegrityError), resumable_database(file, TABLE) as database, transaction(database, 2):
+    with (
+        pytest.raises(sqlite3.IntegrityError),
+        resumable_database(file, TABLE) as database,
+        transaction(database, 2),
+    ):
         database.execute("INSERT INTO numbers VALUES (0, 'x')")
         database.execute("INSERT INTO numbers VALUES (0, 'y')")
 

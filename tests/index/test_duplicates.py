@@ -25,8 +25,12 @@ def test_copies_are_those_that_comparing_all_with_all_finds(seed, pairs, monkeyp
     rng = np.random.default_rng(seed)
     n, first = 90, 60
     codes, contents = rng.integers((2, 3), size=(n, 2)), rng.integers(4, size=n).astype(np.uint64)
-    embeddings = (rng.integers(2, size=(n, 3)) + rng.choice([0, 1e-4], size=(n, 3))).astype(np.float32)
-    found = find_duplicates(IDTable.build(codes, (2, 3)), first, embeddings.__getitem__, contents.__getitem__)
+    embeddings = (rng.integers(2, size=(n, 3)) + rng.choice([0, 1e-4], size=(n, 3))).astype(
+        np.float32
+    )
+    found = find_duplicates(
+        IDTable.build(codes, (2, 3)), first, embeddings.__getitem__, contents.__getitem__
+    )
     expected = copies_by_hand(codes, embeddings, contents, first)
     assert found.tolist() == expected and -1 in expected and len({*expected}) > 2
 
@@ -34,5 +38,7 @@ def test_copies_are_those_that_comparing_all_with_all_finds(seed, pairs, monkeyp
 def test_no_new_items_and_no_shared_ids_are_fine():
     table = IDTable.build(np.array([[0, 1], [1, 2], [1, 1]]), (2, 3))
     for first in (3, 1):
-        found = find_duplicates(table, first, lambda rows: np.zeros((len(rows), 2)), lambda rows: rows)
+        found = find_duplicates(
+            table, first, lambda rows: np.zeros((len(rows), 2)), lambda rows: rows
+        )
         assert found.tolist() == [-1] * (3 - first)

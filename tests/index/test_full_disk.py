@@ -21,7 +21,9 @@ from genius.schema import Item, Modality
 from tests.search.tiny import publish_tiny_run
 from tests.waiting import forked
 
-ITEMS = [Item(f"7:{number}", Modality.TEXT, f"Text {number}. " + "x" * 2000) for number in range(100)]
+ITEMS = [
+    Item(f"7:{number}", Modality.TEXT, f"Text {number}. " + "x" * 2000) for number in range(100)
+]
 ROOM = (0, 8_192, 40_960, 10**5, 2 * 10**5, 4 * 10**5, 10**6, 10**7)  # bytes
 
 
@@ -38,7 +40,9 @@ def fill(run: Path, size: int) -> None:
 
 
 def state(run: Path) -> dict[Path, bytes]:
-    """Without what was encoded for the next try, and the version before the present one, which makes room."""
+    """Without what was encoded for the next try, and the version before the present one, which
+    makes room.
+    """
     present, found = Run(run).folder("index"), {}
     for file in run.rglob("*"):
         older = file.relative_to(run).parts[0].startswith("index-") and present not in file.parents
@@ -69,12 +73,16 @@ def change_without_room(run: Path, leave: Callable[[Path, int], None], words: st
             finally:
                 limit(run, resource.RLIM_INFINITY)
                 (run / "ballast").unlink(missing_ok=True)
-        assert said and all(words in sentence and "nothing was changed" in sentence for sentence in said), said
+        assert said and all(
+            words in sentence and "nothing was changed" in sentence for sentence in said
+        ), said
     index = Index.load(Run(run).folder("index"))
     assert index.config.segments == (129,) and len(index.items(range(129))) == 129
 
 
-@pytest.mark.parametrize("leave, words", [(limit, ""), (fill, "is full")], ids=["files that may not grow", "full disk"])
+@pytest.mark.parametrize(
+    "leave, words", [(limit, ""), (fill, "is full")], ids=["files that may not grow", "full disk"]
+)
 def test_without_room_a_change_is_refused_and_the_run_stays_as_it_was(leave, words, tmp_path):
     mount = ["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", tmp_path]
     if leave is fill and subprocess.run(mount, capture_output=True, check=False).returncode:

@@ -25,11 +25,14 @@ def folder(tmp_path) -> Path:
     folder.mkdir()
     rng = np.random.default_rng(1)
     for name in "abcd":
-        Image.fromarray(rng.integers(0, 255, (20, 30, 3), dtype=np.uint8)).save(folder / f"{name}.png")
+        Image.fromarray(rng.integers(0, 255, (20, 30, 3), dtype=np.uint8)).save(
+            folder / f"{name}.png"
+        )
     (folder / "d.png").write_bytes(b"broken")
     (folder / "table.jsonl").write_text(
         "".join(
-            json.dumps({"image": f"{name}.png", "text": f"Picture {name}", "colour": name}) + "\n" for name in "abcd"
+            json.dumps({"image": f"{name}.png", "text": f"Picture {name}", "colour": name}) + "\n"
+            for name in "abcd"
         )
     )
     return folder
@@ -47,7 +50,11 @@ def test_a_run_grows_shrinks_and_is_checked(run, folder, capsys, monkeypatch):
     assert capsys.readouterr().out == "removed 2\n"
     assert main([str(run), "check"]) == 0
     printed = capsys.readouterr().out
-    assert "18 items" in printed and "10 indexed by training, 8 added since" in printed and "problems: 0" in printed
+    assert (
+        "18 items" in printed
+        and "10 indexed by training, 8 added since" in printed
+        and "problems: 0" in printed
+    )
     assert "2 segments\n" in printed
     assert main([str(run), "compact"]) == 0 and main([str(run), "compact"]) == 0
     assert capsys.readouterr().out == "one segment\nnothing to do: one segment\n"

@@ -1,4 +1,6 @@
-"""Partitions of a source, made in any order by any number of processes, and joined in one change."""
+"""Partitions of a source, made in any order by any number of processes, and joined in one
+change.
+"""
 
 import errno
 import os
@@ -22,7 +24,13 @@ from genius.index.update import Added, Models, add, remove
 from genius.run import Run
 from genius.schema import Item, Modality
 from tests.index.test_update import assert_same
-from tests.search.tiny import publish_tiny_run, tiny_encoder, tiny_fusion, tiny_items, tiny_quantizer
+from tests.search.tiny import (
+    publish_tiny_run,
+    tiny_encoder,
+    tiny_fusion,
+    tiny_items,
+    tiny_quantizer,
+)
 
 N, WHOLE = 24, 41
 
@@ -75,13 +83,19 @@ def test_joined_partitions_are_what_one_process_adds(run, source, models, traine
     assert opened(run).n == N
     added = commit(run, lambda _: source, len(order))
     whole = shutil.copytree(trained, tmp_path / "whole")
-    assert added == add(whole, lambda _: source, models) and added.new == WHOLE - N and added.skipped == 5
+    assert (
+        added == add(whole, lambda _: source, models)
+        and added.new == WHOLE - N
+        and added.skipped == 5
+    )
     assert_same(opened(run), opened(whole), list(range(WHOLE)))
     assert opened(run).config == opened(whole).config
     assert not list((run / "partitions").iterdir())
 
 
-def test_copies_and_unreadable_pictures_are_counted_as_one_process_does(run, source, models, trained, tmp_path):
+def test_copies_and_unreadable_pictures_are_counted_as_one_process_does(
+    run, source, models, trained, tmp_path
+):
     first = source.items()[8]
     copy = Item("0:900", first.modality, first.text, first.image)
     broken = Item("0:901", Modality.IMAGE, "", "no.png")
@@ -109,8 +123,12 @@ class KilledError(BaseException):
     """Nothing of the program handles it, as nothing handles a kill."""
 
 
-@pytest.mark.parametrize("step", ["find_new_items", "encode", "write_index", "describe", "fsync", "write_json"])
-def test_a_partition_that_is_killed_is_not_there_and_can_be_repeated(run, source, models, monkeypatch, step):
+@pytest.mark.parametrize(
+    "step", ["find_new_items", "encode", "write_index", "describe", "fsync", "write_json"]
+)
+def test_a_partition_that_is_killed_is_not_there_and_can_be_repeated(
+    run, source, models, monkeypatch, step
+):
     encode_all(run, source, models, 1, of=2)
     done = state(run)
 
@@ -121,7 +139,9 @@ def test_a_partition_that_is_killed_is_not_there_and_can_be_repeated(run, source
         context.setattr(partitions, step, kill)
         encode_all(run, source, models, 2, of=2)
     assert state(run) == done
-    with pytest.raises(UserError, match="partition 2/2 of this source is not there, so none was added"):
+    with pytest.raises(
+        UserError, match="partition 2/2 of this source is not there, so none was added"
+    ):
         commit(run, lambda _: source, 2)
     assert opened(run).n == N
     encode_all(run, source, models, 2, of=2)
@@ -166,7 +186,9 @@ def test_killed_and_twice_at_once_give_the_same_bytes(run, source, models, tmp_p
     assert state(run) == expected
 
 
-def test_a_second_process_that_ends_first_wins_and_nothing_is_left(run, source, models, monkeypatch):
+def test_a_second_process_that_ends_first_wins_and_nothing_is_left(
+    run, source, models, monkeypatch
+):
     write = partitions.write_json
 
     def overtaken(*given):
@@ -193,7 +215,11 @@ def test_half_a_folder_that_a_disk_left_is_made_again(run, source, models, lose)
 
 def test_what_the_index_got_meanwhile_is_not_added_twice(run, source, models):
     encode_all(run, source, models, 1, 2, of=2)
-    add(run, lambda _: with_items(ItemSource(lambda: [], source.image_path), *source.items()[7:10]), models)
+    add(
+        run,
+        lambda _: with_items(ItemSource(lambda: [], source.image_path), *source.items()[7:10]),
+        models,
+    )
     added = commit(run, lambda _: source, 2)
     assert (added.new, added.skipped) == (WHOLE - N - 3, 8) and opened(run).n == WHOLE
     ids = Counter(item.id for item in opened(run).items(range(WHOLE)))
@@ -208,8 +234,11 @@ def test_a_commit_that_is_killed_leaves_the_run_or_has_changed_it(run, source, m
             context.setattr(partitions, step, lambda *given: (_ for _ in ()).throw(KilledError))
             commit(run, lambda _: source, 2)
         assert opened(run).n == N and state(run) == before
-    with monkeypatch.context() as context, pytest.raises(KilledError):  # before the partitions are deleted
-        context.setattr(partitions, "remove_folder", lambda *given: (_ for _ in ()).throw(KilledError))
+    # before the partitions are deleted
+    with monkeypatch.context() as context, pytest.raises(KilledError):
+        context.setattr(
+            partitions, "remove_folder", lambda *given: (_ for _ in ()).throw(KilledError)
+        )
         commit(run, lambda _: source, 2)
     added = commit(run, lambda _: source, 2)
     assert (added.new, added.skipped) == (0, WHOLE - N + 5) and opened(run).n == WHOLE
@@ -238,7 +267,11 @@ def test_a_damaged_partition_is_refused_by_name(run, source, models):
 def test_a_removed_item_is_in_no_partition(run, source, models):
     item = source.items()[7]
     encode_all(run, source, models, 1, 2, of=2)
-    holders = [file for file in (run / "partitions").rglob("items.sqlite") if item.id.encode() in file.read_bytes()]
+    holders = [
+        file
+        for file in (run / "partitions").rglob("items.sqlite")
+        if item.id.encode() in file.read_bytes()
+    ]
     add(run, lambda _: ItemSource(lambda: [item], source.image_path), models)
     remove(run, [item.id])
     assert len(holders) == 1 and not holders[0].exists()
@@ -248,7 +281,9 @@ def test_a_removed_item_is_in_no_partition(run, source, models):
 def test_an_id_that_comes_twice_is_refused(run, source, models):
     twice = with_items(source, source.items()[6])
     encode_all(run, twice, models, 1, 2, of=2)
-    with pytest.raises(UserError, match="the source has two items with id '0:25'; rename or remove one"):
+    with pytest.raises(
+        UserError, match="the source has two items with id '0:25'; rename or remove one"
+    ):
         commit(run, lambda _: twice, 2)
     assert opened(run).n == N
 
@@ -266,7 +301,9 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(run, source, models, mon
         raise OSError(errno.ENOSPC, "No space left on device", str(run / "partitions"))
 
     monkeypatch.setattr(partitions, "write_index", full)
-    with pytest.raises(UserError, match="the disk of .* is full .*; partition 1/2 is not done; make it again"):
+    with pytest.raises(
+        UserError, match="the disk of .* is full .*; partition 1/2 is not done; make it again"
+    ):
         encode_all(run, source, models, 1, of=2)
     assert not state(run)
 
@@ -290,7 +327,10 @@ def test_the_command_makes_partitions_and_joins_them(run, tmp_path, capsys):
     folder = tmp_path / "photos"
     folder.mkdir()
     tiny_items(12, folder)
-    parts = [main([str(run), "add", str(folder), "--partition", f"{i}/3", "--device", "cpu"]) for i in (3, 1, 2)]
+    parts = [
+        main([str(run), "add", str(folder), "--partition", f"{i}/3", "--device", "cpu"])
+        for i in (3, 1, 2)
+    ]
     assert parts == [0, 0, 0] and opened(run).n == N
     capsys.readouterr()
     assert main([str(run), "add", str(folder), "--commit", "3"]) == 0

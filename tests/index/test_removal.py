@@ -26,7 +26,11 @@ SECRET = f"The {WORD} of Mrs. Gray."
 def holders(run: Path, *secrets: bytes) -> list[Path]:
     """The files below a run that hold one of these."""
     files = [file for file in run.rglob("*") if file.is_file()]
-    return [file.relative_to(run) for file in files if any(secret in file.read_bytes() for secret in secrets)]
+    return [
+        file.relative_to(run)
+        for file in files
+        if any(secret in file.read_bytes() for secret in secrets)
+    ]
 
 
 def opened(run: Path) -> Index:
@@ -44,7 +48,12 @@ def run(tmp_path, models) -> Path:
     run = publish_tiny_run(tmp_path / "run", N).path
     (run / "pictures").rename(tmp_path / "pictures")
     Image.effect_noise((64, 64), 90).convert("RGB").save(tmp_path / "private.png")
-    uploads = [("A boat.", None), (SECRET, None), ("", tmp_path / "private.png"), ("A house.", None)]
+    uploads = [
+        ("A boat.", None),
+        (SECRET, None),
+        ("", tmp_path / "private.png"),
+        ("A house.", None),
+    ]
     update.add(run, lambda dataset: uploaded_items(uploads, dataset), models)
     return run
 
@@ -54,15 +63,23 @@ def secrets(run) -> tuple[bytes, ...]:
     """The word, the thumbnail and the embeddings."""
     index = opened(run)
     rows = index.rows_of(["1:2", "1:3"])
-    return WORD.encode(), index.thumbnail(rows[1])[20:200], *(vector.tobytes() for vector in index.embeddings[rows])
+    return (
+        WORD.encode(),
+        index.thumbnail(rows[1])[20:200],
+        *(vector.tobytes() for vector in index.embeddings[rows]),
+    )
 
 
 def test_a_removed_text_and_picture_are_in_no_file(run, secrets):
-    assert {"items.sqlite", "thumbnails.sqlite", "embeddings.npy"} == {file.name for file in holders(run, *secrets)}
+    assert {"items.sqlite", "thumbnails.sqlite", "embeddings.npy"} == {
+        file.name for file in holders(run, *secrets)
+    }
     first = (opened(run).folder / "thumbnails.sqlite").stat().st_ino
     assert main([str(run), "remove", "1:2", "1:3"]) == 0
     assert holders(run, *secrets) == []
-    assert (opened(run).folder / "thumbnails.sqlite").stat().st_ino == first, "a part without them was written anew"
+    assert (opened(run).folder / "thumbnails.sqlite").stat().st_ino == first, (
+        "a part without them was written anew"
+    )
     assert opened(run).config.removed == 0 and opened(run).items([N, N + 1])[1].text == "A house."
 
 
@@ -103,15 +120,23 @@ def test_the_number_of_a_removed_dataset_is_not_used_again(run, models):
 
 def test_maps_and_names_forget_removed_items(run, secrets):
     opened_run = Run(run)
-    names = {(0, 1): CodeName((WORD, "boat"), 2, 3, ("1:3", "0:0")), (1,): CodeName((), 0, 3, ("0:3",))}
-    opened_run.publish("names", lambda folder: save_names(names, folder), tuple(sorted(BUILT_FROM["names"])))
+    names = {
+        (0, 1): CodeName((WORD, "boat"), 2, 3, ("1:3", "0:0")),
+        (1,): CodeName((), 0, 3, ("0:3",)),
+    }
+    opened_run.publish(
+        "names", lambda folder: save_names(names, folder), tuple(sorted(BUILT_FROM["names"]))
+    )
     keys, places = np.array([1, 2**40 + 2]), np.zeros((1, 2, 2), np.float32)
     regions = (Region(0, None, (WORD, "boat"), 2, 1, "1:3"), Region(0, None, ("mug",), 2, 1, "0:1"))
     maps = Maps((View(0, 1),), places, keys, regions, np.array([0, 1]), {0: "tiny"})
     opened_run.publish("maps", maps.save, tuple(sorted(BUILT_FROM["maps"])))
     update.remove(run, ["1:2", "1:3"])
     assert holders(run, *secrets) == []
-    assert read_names(run) == {(0, 1): CodeName(("boat",), 2, 3, ("0:0",)), (1,): CodeName((), 0, 3, ("0:3",))}
+    assert read_names(run) == {
+        (0, 1): CodeName(("boat",), 2, 3, ("0:0",)),
+        (1,): CodeName((), 0, 3, ("0:3",)),
+    }
     now = read_maps(run)
     assert now.ids() == ["0:1"] and now.places.shape == (1, 1, 2) and now.region_of.tolist() == [0]
     assert now.regions == (Region(0, None, ("boat",), 2, 1, ""), regions[1])
@@ -151,7 +176,9 @@ def test_after_a_kill_the_next_change_erases_what_was_left(run, secrets, monkeyp
 
 
 def replacing(run: Path, models: update.Models, items: list[Item]) -> update.Added:
-    return update.add(run, lambda _: ItemSource(lambda: items, run.parent.joinpath), models, replaces=True)
+    return update.add(
+        run, lambda _: ItemSource(lambda: items, run.parent.joinpath), models, replaces=True
+    )
 
 
 def test_a_changed_item_is_replaced_in_one_change(run, secrets, models, monkeypatch):
@@ -173,11 +200,18 @@ def test_a_changed_item_is_replaced_in_one_change(run, secrets, models, monkeypa
 
 def test_all_items_can_be_replaced(run, models):
     index = opened(run)
-    items = [Item(item.id, Modality.TEXT, f"Another {n}.") for n, item in enumerate(index.items(range(index.n)))]
+    items = [
+        Item(item.id, Modality.TEXT, f"Another {n}.")
+        for n, item in enumerate(index.items(range(index.n)))
+    ]
     added = replacing(run, models, items)
     assert added.new == len(added.replaced) == N + 4
     now = opened(run)
-    assert now.items(range(now.n)) == items and now.config.segments == (N + 4,) and now.config.trained == 0
+    assert (
+        now.items(range(now.n)) == items
+        and now.config.segments == (N + 4,)
+        and now.config.trained == 0
+    )
 
 
 def test_what_takes_the_place_of_an_item_is_no_copy_of_it(run, models):

@@ -54,7 +54,8 @@ def test_rows_and_positions_are_each_others_inverse():
     assert places.positions(np.arange(6)).tolist() == KEPT.tolist()
     assert places.rows(np.arange(-1, 10)).tolist() == [-1, 0, -1, 1, 2, -1, 3, -1, -1, 4, 5]
     assert [
-        (number, chosen.tolist(), numbers.tolist()) for number, chosen, numbers in places.split(np.array([9, 0, 5, 3]))
+        (number, chosen.tolist(), numbers.tolist())
+        for number, chosen, numbers in places.split(np.array([9, 0, 5, 3]))
     ] == [(0, [1, 3], [0, 3]), (2, [0, 2], [4, 0])]
 
 

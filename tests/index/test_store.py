@@ -30,7 +30,10 @@ ITEMS = [
     Item("10:3", Modality.IMAGE, image="a.png"),
     Item("10:4", Modality.TEXT, text="seven"),
 ]
-INSTRUCTIONS = [(Modality.TEXT, Modality.IMAGE, "Find the picture."), (Modality.IMAGE, Modality.PAIR, "More?")]
+INSTRUCTIONS = [
+    (Modality.TEXT, Modality.IMAGE, "Find the picture."),
+    (Modality.IMAGE, Modality.PAIR, "More?"),
+]
 
 
 @pytest.fixture
@@ -55,7 +58,9 @@ def arrays(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 def folder(tmp_path, images) -> Path:
     target = tmp_path / "index"
     target.mkdir()
-    write_index(target, iter(ITEMS), *arrays(), SIZES, image_path=images.joinpath, instructions=INSTRUCTIONS)
+    write_index(
+        target, iter(ITEMS), *arrays(), SIZES, image_path=images.joinpath, instructions=INSTRUCTIONS
+    )
     return target
 
 
@@ -76,7 +81,8 @@ def test_what_was_written_is_read_back(folder):
     assert index.instructions == INSTRUCTIONS
     assert index.rows_of(["10:4", "no:1", "9:1", "10:4"]).tolist() == [6, -1, 0, 6]
     assert index.rows_of([]).tolist() == [] and index.items([]) == []
-    assert sizes(index) == {0: (192, 64), 2: (50, 80), 5: (192, 64)}  # small, and only where there is an image
+    # small, and only where there is an image
+    assert sizes(index) == {0: (192, 64), 2: (50, 80), 5: (192, 64)}
 
 
 def test_a_picture_that_items_share_is_kept_once(tmp_path, images, monkeypatch):
@@ -90,7 +96,15 @@ def test_a_picture_that_items_share_is_kept_once(tmp_path, images, monkeypatch):
         Item("1:6", Modality.PAIR, "five", "a.png"),
         Item("1:7", Modality.TEXT, "six"),
     ]
-    write_index(tmp_path, shared, *arrays(), SIZES, image_path=images.joinpath, instructions=[], thumbnail_side=60)
+    write_index(
+        tmp_path,
+        shared,
+        *arrays(),
+        SIZES,
+        image_path=images.joinpath,
+        instructions=[],
+        thumbnail_side=60,
+    )
 
     wide, high = (60, 20), (37, 60)
     assert sizes(Index.load(tmp_path)) == {0: wide, 1: high, 2: high, 4: wide, 5: wide}
@@ -126,9 +140,12 @@ def test_a_write_that_was_killed_goes_on_after_its_last_whole_block(tmp_path, im
 
     with pytest.raises(KeyboardInterrupt):
         write("killed", ("b.png",))
-    second = Index.load(write("second", ("a.png",)))  # a.png is known from row 0, and shown again at row 5
+    # a.png is known from row 0, and shown again at row 5
+    second = Index.load(write("second", ("a.png",)))
     assert opened == ["a.png", "b.png", "b.png"]
-    assert second.items(range(N)) == ITEMS and second.modalities.tolist() == [item.modality for item in ITEMS]
+    assert second.items(range(N)) == ITEMS and second.modalities.tolist() == [
+        item.modality for item in ITEMS
+    ]
     assert sizes(second) == {0: (192, 64), 2: (50, 80), 5: (192, 64)}
 
     third = Index.load(write("third", ("a.png", "b.png")))  # nobody had published the second
@@ -187,17 +204,24 @@ def test_a_few_unreadable_images_are_named_and_have_no_thumbnail(tmp_path, image
     items = [Item(f"1:{number}", Modality.IMAGE, image=name) for number, name in enumerate(names)]
     codes, embeddings = np.zeros((n, 3), np.int64), np.full((n, DIM), 0.4, np.float32)
 
-    unreadable = write_index(tmp_path, items, codes, embeddings, SIZES, image_path=images.joinpath, instructions=[])
+    unreadable = write_index(
+        tmp_path, items, codes, embeddings, SIZES, image_path=images.joinpath, instructions=[]
+    )
 
     assert unreadable.count == 2
-    assert "candidate 1:0: broken.png is not" in unreadable.examples[0] and "1:1: gone.png" in unreadable.examples[1]
+    assert (
+        "candidate 1:0: broken.png is not" in unreadable.examples[0]
+        and "1:1: gone.png" in unreadable.examples[1]
+    )
     index = Index.load(tmp_path)
     assert index.items(range(n)) == items
     assert [index.thumbnail(row) is None for row in range(n)] == [True] * 2 + [False] * (n - 2)
 
 
 def test_ids_and_texts_are_whole_strings(tmp_path):
-    """Also with a NUL character, at which SQLite cuts strings in JSON; what is no text is in no index."""
+    """Also with a NUL character, at which SQLite cuts strings in JSON; what is no text is in no
+    index.
+    """
     odd = [Item("9:1\0junk", Modality.TEXT, "a\0b"), Item("9:1", Modality.TEXT, "c"), *ITEMS[2:]]
     write_index(tmp_path, odd, *arrays(), SIZES, image_path=None, instructions=[])
     index = Index.load(tmp_path)
@@ -214,7 +238,9 @@ def test_more_codes_than_a_trie_can_hold_are_refused(tmp_path):
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files in /proc")
 def test_many_threads_and_segments_need_few_open_files(folder):
-    """41 threads, 13 segments: the threads of a page, with a limit of 40 more files than the segments have open."""
+    """41 threads, 13 segments: the threads of a page, with a limit of 40 more files than the
+    segments have open.
+    """
     records, together = ItemRecords([folder] * 13, RowMap([N] * 13)), threading.Barrier(41)
 
     def read(_):
@@ -238,8 +264,14 @@ def test_many_threads_and_segments_need_few_open_files(folder):
         (ITEMS[:-1], "no longer has the 7 candidates"),
         ([*ITEMS, Item("11:1", Modality.TEXT, text="more")], "no longer has the 7 candidates"),
         ([*ITEMS[:-1], Item("9:2", Modality.TEXT, text="again")], "two candidates with id '9:2'"),
-        ([*ITEMS[:-1], Item("11:1", Modality.IMAGE, image="gone.png")], "candidate 11:1: gone.png is missing"),
-        ([*ITEMS[:-1], Item("11:1", Modality.IMAGE, image="broken.png")], "candidate 11:1: broken.png is not"),
+        (
+            [*ITEMS[:-1], Item("11:1", Modality.IMAGE, image="gone.png")],
+            "candidate 11:1: gone.png is missing",
+        ),
+        (
+            [*ITEMS[:-1], Item("11:1", Modality.IMAGE, image="broken.png")],
+            "candidate 11:1: broken.png is not",
+        ),
     ],
 )
 def test_items_that_do_not_fit_are_named(tmp_path, images, items, words):
@@ -251,7 +283,9 @@ def test_items_that_do_not_fit_are_named(tmp_path, images, items, words):
 def test_an_empty_collection_and_broken_embeddings_are_refused(tmp_path):
     codes, embeddings = arrays()
     with pytest.raises(UserError, match="no candidates"):
-        write_index(tmp_path, [], codes[:0], embeddings[:0], SIZES, image_path=None, instructions=[])
+        write_index(
+            tmp_path, [], codes[:0], embeddings[:0], SIZES, image_path=None, instructions=[]
+        )
     embeddings[3, 2] = np.nan
     with pytest.raises(UserError, match="not a number"):
         write_index(tmp_path, ITEMS, codes, embeddings, SIZES, image_path=None, instructions=[])
@@ -326,21 +360,36 @@ def test_records_that_no_training_writes_are_refused_when_they_are_read(folder, 
         (config(dim=9), "embeddings.npy .* holds float16 of shape \\(7, 6\\)"),
         (config(code_sizes=[3, 4, 500]), "ids.npy does not fit"),
         (config(code_sizes=[]), "config.json is not the config"),
-        (lambda folder: np.save(folder / "ids.npy", np.full((N, 1), 0b11000000, np.uint8)), "code above 2 at level 0"),
-        (lambda folder: np.save(folder / "modalities.npy", np.zeros(N)), "modalities.npy .* holds float64"),
+        (
+            lambda folder: np.save(folder / "ids.npy", np.full((N, 1), 0b11000000, np.uint8)),
+            "code above 2 at level 0",
+        ),
+        (
+            lambda folder: np.save(folder / "modalities.npy", np.zeros(N)),
+            "modalities.npy .* holds float64",
+        ),
         (
             lambda folder: np.save(folder / "ids.npy", np.array([{}]), allow_pickle=True),
             "ids.npy does not fit its index",
         ),
         (lambda folder: (folder / "items.sqlite").unlink(), "items.sqlite cannot be read"),
-        (lambda folder: (folder / "thumbnails.sqlite").write_bytes(b"x" * 5000), "thumbnails.sqlite cannot be read"),
+        (
+            lambda folder: (folder / "thumbnails.sqlite").write_bytes(b"x" * 5000),
+            "thumbnails.sqlite cannot be read",
+        ),
         (sql("DELETE FROM items WHERE row = 6"), "holds 6 items"),
         (changed("modalities.npy", 3), "modalities.npy .*a number is out of range"),
         (changed("embeddings.npy", np.nan), "embeddings.npy .*out of range"),
         (changed("embeddings.npy", -np.inf), "embeddings.npy .*out of range"),
         (sql("ALTER TABLE items RENAME TO others"), "items.sqlite cannot be read .no such table"),
-        (sql(f"DROP TABLE items; CREATE VIEW items AS {ENDLESS}"), "items.sqlite cannot be read .interrupted"),
-        (lambda folder: (folder / "instructions.json").write_text('[["text", "sound", "x"]]'), "'sound' is unknown"),
+        (
+            sql(f"DROP TABLE items; CREATE VIEW items AS {ENDLESS}"),
+            "items.sqlite cannot be read .interrupted",
+        ),
+        (
+            lambda folder: (folder / "instructions.json").write_text('[["text", "sound", "x"]]'),
+            "'sound' is unknown",
+        ),
     ],
 )
 def test_a_damaged_index_is_refused_by_name(folder, damage, words, monkeypatch):

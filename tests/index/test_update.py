@@ -23,7 +23,13 @@ from genius.models.encoder import Encoder
 from genius.run import Run
 from genius.schema import Item, Modality
 from genius.search.scan import Codewords, squared_norms
-from tests.search.tiny import publish_tiny_run, tiny_encoder, tiny_fusion, tiny_items, tiny_quantizer
+from tests.search.tiny import (
+    publish_tiny_run,
+    tiny_encoder,
+    tiny_fusion,
+    tiny_items,
+    tiny_quantizer,
+)
 
 N, WHOLE = 24, 40
 
@@ -74,7 +80,9 @@ def test_norms_stay_those_of_the_ids_whatever_changes(run, models, others):
         change()
         index = opened(run)
         for pool in (index.pool(), index.pool(np.arange(1, index.n, 3))):
-            computed = squared_norms(replace(pool, norms=None), Codewords(models.quantizer.codebooks))
+            computed = squared_norms(
+                replace(pool, norms=None), Codewords(models.quantizer.codebooks)
+            )
             assert pool.norms is not None and torch.equal(squared_norms(pool, None), computed)
 
 
@@ -83,11 +91,17 @@ def test_an_older_run_knows_no_norms_and_still_grows(run, models, others):
         np.array(opened(run).errors),
         Run(run).manifest["parts"]["index"]["files"].keys() - {"distances.npy"},
     )
-    Run(run).replace("index", lambda folder: np.save(folder / "errors.npy", errors), {name: name for name in files})
+    Run(run).replace(
+        "index",
+        lambda folder: np.save(folder / "errors.npy", errors),
+        {name: name for name in files},
+    )
     assert opened(run).pool().norms is None and np.array_equal(opened(run).errors, errors)
     add(run, lambda _: others, models)
     assert opened(run).pool().norms is None and np.array_equal(opened(run).errors[:N], errors)
-    assert not np.isnan(opened(run).errors).any() and not (opened(run).folder / "errors.npy").exists()
+    assert (
+        not np.isnan(opened(run).errors).any() and not (opened(run).folder / "errors.npy").exists()
+    )
 
 
 def test_settings_of_a_wrong_type_are_refused_before_anything_is_encoded(run, others):
@@ -97,7 +111,9 @@ def test_settings_of_a_wrong_type_are_refused_before_anything_is_encoded(run, ot
         add(run, lambda _: others, Models(None, None, None))
 
 
-def test_an_encoder_that_cannot_encode_is_refused_before_any_image_is_opened(run, others, models, monkeypatch):
+def test_an_encoder_that_cannot_encode_is_refused_before_any_image_is_opened(
+    run, others, models, monkeypatch
+):
     def fail(*given):
         raise OSError("the tokenizer is gone")
 
@@ -114,13 +130,19 @@ def assert_same(index: Index, expected: Index, rows: list[int]) -> None:
     assert np.allclose(index.embeddings[:], np.asarray(expected.embeddings)[rows], atol=1e-3)
     assert np.allclose(index.fused[:], np.asarray(expected.fused)[rows], atol=1e-3)
     assert index.modalities.tolist() == expected.modalities[rows].tolist()
-    assert [index.thumbnail(row) for row in range(index.n)] == [expected.thumbnail(row) for row in rows]
+    assert [index.thumbnail(row) for row in range(index.n)] == [
+        expected.thumbnail(row) for row in rows
+    ]
     assert index.rows_of(item.id for item in expected.items(rows)).tolist() == list(range(index.n))
     mine, theirs = index.pool().table, expected.pool(np.array(rows)).table
-    assert np.array_equal(mine.packed, theirs.packed) and np.array_equal(np.array(rows)[mine.rows], theirs.rows)
+    assert np.array_equal(mine.packed, theirs.packed) and np.array_equal(
+        np.array(rows)[mine.rows], theirs.rows
+    )
 
 
-def test_a_run_that_grew_shrank_and_was_compacted_is_the_run_indexed_whole(run, trained, models, others):
+def test_a_run_that_grew_shrank_and_was_compacted_is_the_run_indexed_whole(
+    run, trained, models, others
+):
     whole = opened(trained / "whole")
     assert add(run, lambda _: others, models) == Added(WHOLE - N, 0, 0, 0, (), ())
     assert_same(opened(run), whole, list(range(WHOLE)))
@@ -129,7 +151,10 @@ def test_a_run_that_grew_shrank_and_was_compacted_is_the_run_indexed_whole(run, 
     rows = [row for row in range(WHOLE) if row not in (3, 30)]
     assert_same(opened(run), whole, rows)
     assert opened(run).rows_of(["0:3", "0:30"]).tolist() == [-1, -1]
-    parts = {file: (opened(run).folder / file).stat().st_ino for file in ("embeddings.npy", "segment-1/items.sqlite")}
+    parts = {
+        file: (opened(run).folder / file).stat().st_ino
+        for file in ("embeddings.npy", "segment-1/items.sqlite")
+    }
     assert opened(run).config.segments == (N - 1, WHOLE - N - 1)
 
     assert add(run, lambda _: others, models).new == 1  # 0:30 again, now last
@@ -138,7 +163,8 @@ def test_a_run_that_grew_shrank_and_was_compacted_is_the_run_indexed_whole(run, 
     for file, node in parts.items():  # segments are shared, not copied
         assert (opened(run).folder / file).stat().st_ino == node
     remove(run, ["0:30"])
-    assert opened(run).config.segments == (N - 1, WHOLE - N - 1)  # the third segment had nothing else
+    # the third segment had nothing else
+    assert opened(run).config.segments == (N - 1, WHOLE - N - 1)
     add(run, lambda _: others, models)
     rows = [*rows, 30]
     assert_same(opened(run), whole, rows)
@@ -153,7 +179,9 @@ def test_a_run_that_grew_shrank_and_was_compacted_is_the_run_indexed_whole(run, 
 
 
 def test_small_segments_are_merged_when_there_are_many(run, models, tmp_path, monkeypatch):
-    """Items that come one by one, and are removed in between, end in few segments; the first one is not rewritten."""
+    """Items that come one by one, and are removed in between, end in few segments; the first one is
+    not rewritten.
+    """
     monkeypatch.setattr(update, "MERGE_AT", 3)
     pictures = tmp_path / "more"
     pictures.mkdir()
@@ -165,7 +193,10 @@ def test_small_segments_are_merged_when_there_are_many(run, models, tmp_path, mo
 
     for number in range(N, WHOLE):
         new, file = items[number], first()
-        assert add(run, lambda _, new=new: item_source([new], pictures), models).new == 1 and first() == file
+        assert (
+            add(run, lambda _, new=new: item_source([new], pictures), models).new == 1
+            and first() == file
+        )
         expected = [*expected, new]
         if number % 4 == 0:
             remove(run, [expected[-1].id, expected[number // 2].id])
@@ -179,17 +210,27 @@ def test_small_segments_are_merged_when_there_are_many(run, models, tmp_path, mo
             item.image is not None for item in expected
         ]
         assert np.allclose(
-            index.embeddings[:], models.encoder.encode(*shown(expected, pictures)).embedding(), atol=2e-3
+            index.embeddings[:],
+            models.encoder.encode(*shown(expected, pictures)).embedding(),
+            atol=2e-3,
         )
     assert len(seen) > 6
-    assert not [folder for folder in opened(run).folder.iterdir() if folder.is_dir() and not any(folder.iterdir())]
+    assert not [
+        folder
+        for folder in opened(run).folder.iterdir()
+        if folder.is_dir() and not any(folder.iterdir())
+    ]
 
 
 def shown(items: list[Item], pictures: Path) -> tuple[list, list[str]]:
-    return [item.image and open_image(pictures / item.image) for item in items], [item.text for item in items]
+    return [item.image and open_image(pictures / item.image) for item in items], [
+        item.text for item in items
+    ]
 
 
-def test_items_stay_added_if_their_segments_cannot_be_merged(run, models, others, monkeypatch, caplog):
+def test_items_stay_added_if_their_segments_cannot_be_merged(
+    run, models, others, monkeypatch, caplog
+):
     def full(*_):
         raise OSError(28, "No space left on device")
 
@@ -227,14 +268,18 @@ def test_known_ids_copies_and_unreadable_images_are_counted(run, models, tmp_pat
     broken, gone = sorted(added.complaints)  # images are opened side by side
     assert "broken.png is not" in broken and "gone.png is missing" in gone
     assert str(added) == "new 2, skipped 2, duplicate 2, unreadable 2"
-    assert [item.id for item in opened(run).items([N, N + 1])] == ["9:2", "9:4"] and opened(run).n == N + 2
+    assert [item.id for item in opened(run).items([N, N + 1])] == ["9:2", "9:4"] and opened(
+        run
+    ).n == N + 2
     assert not (run / "adding").exists()
 
 
 def test_nothing_new_makes_no_new_version(run, models):
     before = Run(run).manifest
     (run / "broken.png").write_bytes(b"no image")
-    added = add(run, lambda _: item_source([Item("9:1", Modality.IMAGE, image="broken.png")], run), models)
+    added = add(
+        run, lambda _: item_source([Item("9:1", Modality.IMAGE, image="broken.png")], run), models
+    )
     assert (added.new, added.unreadable) == (0, 1)
     assert add(run, lambda _: item_source([], run), models) == Added(0, 0, 0, 0, (), ())
     assert remove(run, ["no:1"]).removed == 0 and Run(run).manifest == before
@@ -253,14 +298,20 @@ def test_encoding_goes_on_where_it_was_killed(run, models, others, monkeypatch):
     monkeypatch.setattr("genius.encoding.features.SHARD", 5)
     before = Run(run).manifest
     monkeypatch.setattr(models.encoder, "check", lambda: None, raising=False)  # which encodes, too
-    monkeypatch.setattr(models.encoder, "encode", lambda images, texts: encode(images, texts, True), raising=False)
+    monkeypatch.setattr(
+        models.encoder, "encode", lambda images, texts: encode(images, texts, True), raising=False
+    )
     with pytest.raises(KeyboardInterrupt):
         add(run, lambda _: others, models)
     assert Run(run).manifest == before
-    monkeypatch.setattr(models.encoder, "encode", lambda images, texts: encode(images, texts, False), raising=False)
+    monkeypatch.setattr(
+        models.encoder, "encode", lambda images, texts: encode(images, texts, False), raising=False
+    )
     assert add(run, lambda _: others, models).new == WHOLE - N
     texts = [text for batch in encoded for text in batch]
-    assert len(encoded) > 2 and len(texts) == len(set(texts)), "a text of a finished shard was encoded again"
+    assert len(encoded) > 2 and len(texts) == len(set(texts)), (
+        "a text of a finished shard was encoded again"
+    )
 
 
 def test_a_failure_at_any_point_leaves_the_run_as_it_was(run, models, others, monkeypatch):
@@ -277,7 +328,9 @@ def test_a_failure_at_any_point_leaves_the_run_as_it_was(run, models, others, mo
 
 
 def test_models_of_a_run_that_was_trained_again_add_nothing(run, others):
-    """As in a page that is served while its run is trained again: its IDs would mean nothing to the new models."""
+    """As in a page that is served while its run is trained again: its IDs would mean nothing to the
+    new models.
+    """
     models = Models.load(run, "cpu")
     opened_run = Run(run)
     opened_run.publish("quantizer", tiny_quantizer(seed=1).save, ("encoder", "fusion"))
@@ -292,7 +345,9 @@ def test_two_writers_exclude_each_other(run, models, others):
         remove(run / "no such run", ["0:1"])
 
 
-@pytest.mark.parametrize("id", ["0:1\0", "0:1\0junk", "0:1\ud800", "0:1" + "x" * 1_000_000, "0:1 "], ids=len)
+@pytest.mark.parametrize(
+    "id", ["0:1\0", "0:1\0junk", "0:1\ud800", "0:1" + "x" * 1_000_000, "0:1 "], ids=len
+)
 def test_an_id_is_the_whole_string(run, id):
     assert remove(run, [id]) == Removed(0, (id,))
 
@@ -308,13 +363,19 @@ def test_a_folder_becomes_a_dataset_of_its_own(run, models, tmp_path):
     for name in ("a.png", "b.png", "c.png"):
         Image.effect_noise((30, 20), 90).convert("RGB").save(folder / name)
     (folder / "manifest.jsonl").write_text(
-        "".join(json.dumps({"image": f"{name}.png", "text": f"{name} picture"}) + "\n" for name in "abc")
+        "".join(
+            json.dumps({"image": f"{name}.png", "text": f"{name} picture"}) + "\n" for name in "abc"
+        )
     )
     (folder / "b.png").write_bytes(b"")
     added = add(run, lambda dataset: read_item_source(f"mine={folder}", dataset), models)
     index = opened(run)
     ids = [item.id for item in index.items(range(N, index.n))]
-    assert added.unreadable >= 1 and added.new == len(ids) and all(name.startswith("1:") for name in ids)
+    assert (
+        added.unreadable >= 1
+        and added.new == len(ids)
+        and all(name.startswith("1:") for name in ids)
+    )
     assert add(run, lambda dataset: read_item_source(str(folder), dataset), models).new == 0
     folder.joinpath("manifest.jsonl").write_text('{"image": "../a.png"}\n')
     with pytest.raises(UserError, match="manifest.jsonl:1: '../a.png' leaves the folder"):
@@ -325,7 +386,11 @@ def test_uploads_of_a_visitor_are_added(run, models, tmp_path):
     Image.new("RGB", (20, 30), "green").save(tmp_path / "green.png")
     assert (
         add(
-            run, lambda dataset: uploaded_items([("Only words.", None), ("", tmp_path / "green.png")], dataset), models
+            run,
+            lambda dataset: uploaded_items(
+                [("Only words.", None), ("", tmp_path / "green.png")], dataset
+            ),
+            models,
         ).new
         == 2
     )
@@ -342,7 +407,9 @@ def test_an_upload_above_the_limits_of_the_page_is_not_added(run, models, tmp_pa
 
 
 def test_another_picture_of_the_same_name_is_encoded_anew(run, models, monkeypatch):
-    """A killed addition keeps its features; they belong to the picture that was encoded, not to its name."""
+    """A killed addition keeps its features; they belong to the picture that was encoded, not to its
+    name.
+    """
 
     def picture(color):
         Image.new("RGB", (32, 32), color).save(run / "upload.png")
@@ -356,7 +423,9 @@ def test_another_picture_of_the_same_name_is_encoded_anew(run, models, monkeypat
     monkeypatch.setattr(
         update,
         "open_image",
-        lambda path, **how: opened_for_encoding.append(open_image(path, **how)) or opened_for_encoding[-1],
+        lambda path, **how: (
+            opened_for_encoding.append(open_image(path, **how)) or opened_for_encoding[-1]
+        ),
     )
     assert add(run, lambda _: picture("blue"), models).new == 1
     assert [image.getpixel((0, 0)) for image in opened_for_encoding] == [(0, 0, 255)]
@@ -369,7 +438,9 @@ def test_a_file_name_that_is_not_utf8_is_left_out_and_said(tmp_path):
     assert len(list(source.items())) == 1 and "the file name is not UTF-8" in source.notes[0]
 
 
-def test_another_picture_under_a_known_id_is_changed_and_replaced_on_request(run, models, tmp_path, capsys):
+def test_another_picture_under_a_known_id_is_changed_and_replaced_on_request(
+    run, models, tmp_path, capsys
+):
     root = tmp_path / "known"
     root.mkdir()
     items = tiny_items(N, root)
@@ -389,7 +460,10 @@ def test_another_picture_under_a_known_id_is_changed_and_replaced_on_request(run
 
 def test_the_facts_of_an_item_follow_its_collection_and_no_byte_keeps_the_old_ones(run, models):
     items = list(opened(run).items(range(N)))
-    told = [replace(items[1], source=json.dumps({"versions": 2, "note": "zanzibar " * 99})), items[2]]
+    told = [
+        replace(items[1], source=json.dumps({"versions": 2, "note": "zanzibar " * 99})),
+        items[2],
+    ]
     assert describe(run, told) == 1 and describe(run, told) == 0
     assert b"zanzibar" in b"".join(file.read_bytes() for file in run.rglob("items.sqlite"))
     before = [opened(run).thumbnail(row) for row in range(N)]

@@ -21,7 +21,11 @@ N = 12
 def add_texts(run: Path, numbers: range) -> None:
     models = update.Models(tiny_encoder(), tiny_fusion(), tiny_quantizer())
     update.add(
-        run, lambda _: ItemSource(lambda: [Item(f"7:{i}", Modality.TEXT, f"Text {i}.") for i in numbers], Path), models
+        run,
+        lambda _: ItemSource(
+            lambda: [Item(f"7:{i}", Modality.TEXT, f"Text {i}.") for i in numbers], Path
+        ),
+        models,
     )
 
 
@@ -44,13 +48,17 @@ def test_an_index_that_is_being_read_survives_training(run):
     """Every thread of a server, also one that first asks later, reads what it opened."""
     index = Index.load(Run(run).folder("index"))
     expected, trained = index.items(range(N)), Run(run)
-    trained.publish("index", lambda folder: (folder / "config.json").write_text("{}"), ("quantizer",))
+    trained.publish(
+        "index", lambda folder: (folder / "config.json").write_text("{}"), ("quantizer",)
+    )
     with ThreadPoolExecutor(1) as thread:
         assert thread.submit(index.items, range(N)).result(60) == expected
         assert thread.submit(index.thumbnail, 0).result(60)
     old = index.folder
     del index
-    trained.publish("index", lambda folder: (folder / "config.json").write_text("[]"), ("quantizer",))
+    trained.publish(
+        "index", lambda folder: (folder / "config.json").write_text("[]"), ("quantizer",)
+    )
     assert not old.exists() and len(folders(run)) == 1
 
 
@@ -59,15 +67,17 @@ def test_items_are_not_added_to_a_run_that_is_trained_meanwhile(run):
     models = update.Models(tiny_encoder(), tiny_fusion(), tiny_quantizer())
 
     def read(_: int) -> ItemSource:
-        Run(run).publish("fusion", lambda folder: (folder / "config.json").write_text("{}"), ("encoder",))
+        Run(run).publish(
+            "fusion", lambda folder: (folder / "config.json").write_text("{}"), ("encoder",)
+        )
         return ItemSource(lambda: [Item("7:1", Modality.TEXT, "One.")], Path)
 
     index = Index.load(Run(run).folder("index"))
     with pytest.raises(UserError, match="another process has published a new fusion"):
         update.add(run, read, models)
-    assert folders(run) == {index.folder.name} and Run(run).manifest["parts"]["fusion"]["files"].keys() == {
-        "config.json"
-    }
+    assert folders(run) == {index.folder.name} and Run(run).manifest["parts"]["fusion"][
+        "files"
+    ].keys() == {"config.json"}
 
 
 def test_a_change_of_the_models_is_not_taken_up(run):
@@ -75,7 +85,9 @@ def test_a_change_of_the_models_is_not_taken_up(run):
     index = Index.load(served.folder("index"))
     add_texts(run, range(1))
     trained = Run(run)
-    trained.publish("fusion", lambda folder: (folder / "config.json").write_text("{}"), ("encoder",))
+    trained.publish(
+        "fusion", lambda folder: (folder / "config.json").write_text("{}"), ("encoder",)
+    )
     assert load_newer_index(served, index) is None
 
 
@@ -90,7 +102,9 @@ def test_a_damaged_version_is_an_error_by_name(run):
 
 
 def change_twice_before(monkeypatch, function: str, run: Path) -> None:
-    """Before the first call of a function, remove items twice: the second time deletes a version without a reader."""
+    """Before the first call of a function, remove items twice: the second time deletes a version
+    without a reader.
+    """
     called, before = getattr(run_module, function), [["0:1"], ["0:2"]]
 
     def late(path: Path) -> object:
@@ -126,14 +140,21 @@ def test_readers_see_whole_versions_while_the_index_changes(run):
     served, seen, done = Run(run), set(), threading.Event()
 
     def read():
-        index = load_newer_index(served)  # also if it begins late, when the version that `served` names is gone
+        # also if it begins late, when the version that `served` names is gone
+        index = load_newer_index(served)
         while not done.is_set():
             items = index.items(range(index.n))
             assert index.rows_of(item.id for item in items).tolist() == list(range(index.n))
             modalities = [item.modality for item in items]
-            assert modalities == index.modalities.tolist() == index.codes(range(index.n))[:, 0].tolist()
+            assert (
+                modalities
+                == index.modalities.tolist()
+                == index.codes(range(index.n))[:, 0].tolist()
+            )
             assert sorted(index.pool().table.rows.tolist()) == list(range(index.n))
-            assert np.allclose(np.linalg.norm(index.embeddings[:].astype(np.float32), axis=1), 1, atol=1e-2)
+            assert np.allclose(
+                np.linalg.norm(index.embeddings[:].astype(np.float32), axis=1), 1, atol=1e-2
+            )
             seen.add(index.folder.name)
             index = load_newer_index(served, index) or index
 

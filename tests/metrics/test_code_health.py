@@ -1,7 +1,13 @@
 import numpy as np
 import pytest
 
-from genius.metrics.code_health import bucket_histogram, format_health, level_usage, purity, table_health
+from genius.metrics.code_health import (
+    bucket_histogram,
+    format_health,
+    level_usage,
+    purity,
+    table_health,
+)
 from genius.trie.ids import IDTable
 
 CODES = np.array([[0, 0, 1], [0, 0, 1], [0, 1, 0], [1, 2, 0], [1, 2, 3], [2, 2, 3]])
@@ -16,7 +22,9 @@ def test_each_level_has_its_usage_and_perplexity():
     assert [level["used"] for level in health["levels"]] == [3, 3, 3]
     assert [level["codes"] for level in health["levels"]] == [3, 4, 5]
     shares = np.array([2, 1, 3]) / 6
-    assert health["levels"][1]["perplexity"] == pytest.approx(np.exp(-(shares * np.log(shares)).sum()))
+    assert health["levels"][1]["perplexity"] == pytest.approx(
+        np.exp(-(shares * np.log(shares)).sum())
+    )
 
 
 def test_perplexity_is_one_if_all_items_share_a_code_and_k_if_all_are_used_equally():
@@ -34,12 +42,16 @@ def test_buckets_are_the_items_that_share_an_id():
 
 def test_purity_is_the_share_of_items_of_the_most_common_modality_of_their_first_code():
     assert code_health(CODES, np.array([0, 0, 0, 1, 1, 2]), (3, 4, 5))["modality_purity"] == 1.0
-    assert code_health(CODES, np.array([0, 0, 1, 1, 1, 2]), (3, 4, 5))["modality_purity"] == pytest.approx(5 / 6)
+    assert code_health(CODES, np.array([0, 0, 1, 1, 1, 2]), (3, 4, 5))[
+        "modality_purity"
+    ] == pytest.approx(5 / 6)
 
 
 def test_a_code_that_all_modalities_share_is_as_pure_as_its_most_common_one():
     modalities = np.array([0, 0, 0, 1, 2, 2])
-    assert code_health(np.zeros((6, 2), int), modalities, (3, 4))["modality_purity"] == pytest.approx(3 / 6)
+    assert code_health(np.zeros((6, 2), int), modalities, (3, 4))[
+        "modality_purity"
+    ] == pytest.approx(3 / 6)
     assert purity(np.array([[2, 3, 0], [0, 0, 4]])) == 1.0  # a modality may have several codes
 
 

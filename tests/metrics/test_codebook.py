@@ -14,7 +14,9 @@ NAMES = ["a", "b", "c", "d"]
 
 
 def write_json_lines(file):
-    file.write_text("".join(json.dumps({"item_id": n, "sid": c}) + "\n" for n, c in zip(NAMES, CODES.tolist())))
+    file.write_text(
+        "".join(json.dumps({"item_id": n, "sid": c}) + "\n" for n, c in zip(NAMES, CODES.tolist()))
+    )
 
 
 def columns(**columns) -> pd.DataFrame:
@@ -23,7 +25,9 @@ def columns(**columns) -> pd.DataFrame:
 
 WRITERS = {
     "levels.csv": columns(c0=CODES[:, 0], c1=CODES[:, 1]).to_csv,
-    "text.tsv": lambda file: columns(codes=[f"<a_{a}><b_{b}>" for a, b in CODES]).to_csv(file, sep="\t"),
+    "text.tsv": lambda file: columns(codes=[f"<a_{a}><b_{b}>" for a, b in CODES]).to_csv(
+        file, sep="\t"
+    ),
     "lists.jsonl": write_json_lines,
     "names.json": lambda file: file.write_text(
         json.dumps({n: [f"<a_{a}>", f"<b_{b}>"] for n, (a, b) in zip(NAMES, CODES)})
@@ -43,7 +47,11 @@ def test_tables_of_other_tools_are_read(name, tmp_path):
 def test_health_counts_dead_codes_and_collisions_and_tells_agreement_with_labels_in_two_lines():
     table = columns(c0=CODES[:, 0], c1=CODES[:, 1], kind=["cat", "cat", "dog", "dog"])
     found = health(table, labels="kind")
-    assert found["agreement"][0] == pytest.approx(1) and found["largest_bucket"] == 2 and found["ids"] == 3
+    assert (
+        found["agreement"][0] == pytest.approx(1)
+        and found["largest_bucket"] == 2
+        and found["ids"] == 3
+    )
     assert [(level["used"], level["codes"]) for level in found["levels"]] == [(2, 2), (3, 4)]
     assert found["levels"][0]["perplexity"] == pytest.approx(2)
     assert str(found).splitlines()[0] == "level 0: 2 of 2 codes used, perplexity 2.0"
@@ -67,20 +75,40 @@ def test_health_counts_dead_codes_and_collisions_and_tells_agreement_with_labels
     ],
 )
 def test_each_token_is_one_code_whatever_names_its_level(texts):
-    assert read_ids(pd.DataFrame({"id": ["a", "b"], "codes": texts})).codes.tolist() == [[12, 7], [3, 255]]
+    assert read_ids(pd.DataFrame({"id": ["a", "b"], "codes": texts})).codes.tolist() == [
+        [12, 7],
+        [3, 255],
+    ]
 
 
 @pytest.mark.parametrize("text", ["<s1_7><s0_12>", "<s0_7><s0_12>", "<s2_7><s3_12>", "<s0_7> 12"])
 def test_levels_that_are_named_in_another_order_are_refused(text):
-    with pytest.raises(UserError, match=r"row 0 names its levels .*; expected 0, 1, … or 1, 2, … in this order"):
+    with pytest.raises(
+        UserError, match=r"row 0 names its levels .*; expected 0, 1, … or 1, 2, … in this order"
+    ):
         read_ids(columns(codes=[text] * 4))
 
 
 @pytest.mark.parametrize(
-    "text", ["-1 7", "+1 7", "[-1, 7]", "12.0 7.0", "a3 b7", "1e3 7", "1,024 7", "0x1 7", "nan 7", "<|b|><a_1>", "７ 1"]
+    "text",
+    [
+        "-1 7",
+        "+1 7",
+        "[-1, 7]",
+        "12.0 7.0",
+        "a3 b7",
+        "1e3 7",
+        "1,024 7",
+        "0x1 7",
+        "nan 7",
+        "<|b|><a_1>",
+        "７ 1",
+    ],
 )
 def test_signs_fractions_and_letters_are_no_codes(text):
-    with pytest.raises(UserError, match=r"row 0 has '.*', which is no code; expected whole numbers from 0 on"):
+    with pytest.raises(
+        UserError, match=r"row 0 has '.*', which is no code; expected whole numbers from 0 on"
+    ):
         read_ids(columns(codes=[text] * 4))
 
 
@@ -116,9 +144,15 @@ def test_json_is_names_and_codes_or_a_list_of_codes(held, codes, tmp_path):
         (columns(codes=["1 2", "1 2", "", "1 2"]), "row 2 has no codes"),
         (columns(codes=[[1, 2], [1], [1, 2], [1, 2]]), "row 1 has 1 codes, the first 2"),
         (columns(codes=[[1, 2], None, [1, 2], [1, 2]]), "row 1 has no codes"),
-        (columns(codes=[[1, 2], [1, np.nan], [1, 2], [1, 2]]), "row 1 has an empty cell, which is no code"),
+        (
+            columns(codes=[[1, 2], [1, np.nan], [1, 2], [1, 2]]),
+            "row 1 has an empty cell, which is no code",
+        ),
         (columns(codes=["99999999999999999999 1"] * 4), "level 0 has .*; at most 65,536"),
-        (columns(codes=["<a_1>", "<a_1>", "<b_1>", "<a_1>"]), "row 2 names its codes b, the first a"),
+        (
+            columns(codes=["<a_1>", "<a_1>", "<b_1>", "<a_1>"]),
+            "row 2 names its codes b, the first a",
+        ),
         (columns(c0=[0, 1, -1, 0]), "whole numbers from 0 on"),
         (columns(c0=pd.array([0, 1, None, 0], dtype="Int64")), "whole numbers from 0 on"),
         (columns(c0=[0, 1, 0.5, 0]), "whole numbers from 0 on"),

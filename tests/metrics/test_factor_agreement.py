@@ -21,7 +21,12 @@ N = 600
 
 def items(records: list) -> list[Item]:
     return [
-        Item(f"0:{number}", Modality.TEXT, "text", source=record if isinstance(record, str) else json.dumps(record))
+        Item(
+            f"0:{number}",
+            Modality.TEXT,
+            "text",
+            source=record if isinstance(record, str) else json.dumps(record),
+        )
         for number, record in enumerate(records)
     ]
 
@@ -32,7 +37,11 @@ def coded() -> tuple[np.ndarray, dict[str, np.ndarray]]:
     rng = np.random.default_rng(0)
     kind, color, count = rng.integers(0, 5, N), rng.integers(0, 4, N), rng.integers(0, 3, N)
     codes = np.stack([rng.integers(0, 2, N), kind, color, rng.integers(0, 3, N)], axis=1)
-    return codes, {"kind": kind, "color": color, "count": np.where(np.arange(N) % 3 == 0, count, -1)}
+    return codes, {
+        "kind": kind,
+        "color": color,
+        "count": np.where(np.arange(N) % 3 == 0, count, -1),
+    }
 
 
 def levels(table, factor):
@@ -67,7 +76,8 @@ def test_given_the_prefix_a_level_counts_for_the_remaining_entropy(coded):
 
     kind, color = (levels(factor_table(codes, factors), name) for name in ("kind", "color"))
 
-    assert [level["given_prefix"] for level in kind[1:]] == [None, None]  # level 1 left nothing open
+    # level 1 left nothing open
+    assert [level["given_prefix"] for level in kind[1:]] == [None, None]
     assert color[0]["given_prefix"] == pytest.approx(0.0, abs=0.05)
     assert color[1]["given_prefix"] == pytest.approx(1.0)
 
@@ -80,7 +90,9 @@ def test_noise_after_a_long_prefix_is_not_informative():
     (row,) = factor_table(codes, {"noise": values})
 
     assert row["levels"][1]["given_prefix"] == pytest.approx(0.0, abs=0.1)
-    naive = 1 - conditional_entropy(values, codes[:, 1] * 4 + codes[:, 2]) / conditional_entropy(values, codes[:, 1])
+    naive = 1 - conditional_entropy(values, codes[:, 1] * 4 + codes[:, 2]) / conditional_entropy(
+        values, codes[:, 1]
+    )
     assert naive > 0.3  # the unadjusted figure
 
 
@@ -129,7 +141,14 @@ def test_shuffling_within_groups_keeps_the_values_of_each_group():
 
 
 def test_factors_are_read_from_sources_and_missing_ones_are_marked():
-    records = [{"kind": "cat", "count": 2}, {"kind": "dog", "count": 10}, "", "no JSON", "[1]", {"kind": "cat"}]
+    records = [
+        {"kind": "cat", "count": 2},
+        {"kind": "dog", "count": 10},
+        "",
+        "no JSON",
+        "[1]",
+        {"kind": "cat"},
+    ]
 
     factors = read_factors(items(records))
 
@@ -140,27 +159,42 @@ def test_factors_are_read_from_sources_and_missing_ones_are_marked():
 
 
 def test_queries_have_factors_like_items():
-    queries = [LabeledQuery(f"0:{n}", Modality.TEXT, 0, "text", source=json.dumps({"kind": n})) for n in range(2)]
+    queries = [
+        LabeledQuery(f"0:{n}", Modality.TEXT, 0, "text", source=json.dumps({"kind": n}))
+        for n in range(2)
+    ]
     assert read_factors([*queries, *items([{"kind": 0}])])["kind"].tolist() == [0, 1, 0]
 
 
 def test_credit_license_and_origin_are_no_factors():
-    records = [{"kind": name, "credit": name, "licence": name, "origin": name} for name in ("cat", "dog")]
+    records = [
+        {"kind": name, "credit": name, "licence": name, "origin": name} for name in ("cat", "dog")
+    ]
     assert list(read_factors(items(records))) == ["kind"]
-    assert [found["factor"] for found in characteristic_values(items(records[:1]), items(records[1:]))] == ["kind"]
+    assert [
+        found["factor"] for found in characteristic_values(items(records[:1]), items(records[1:]))
+    ] == ["kind"]
 
 
 def test_rare_constant_and_unique_factors_are_ignored():
-    records = [{"same": "here", "name": str(number), "kind": str(number % 2)} for number in range(1200)]
+    records = [
+        {"same": "here", "name": str(number), "kind": str(number % 2)} for number in range(1200)
+    ]
     records[0]["rare"], records[1]["rare"] = "a", "b"
 
     assert list(read_factors(items(records))) == ["kind"]
-    assert list(read_factors(items(records[2:200]))) == ["kind"]  # few enough names, but one for each item
+    # few enough names, but one for each item
+    assert list(read_factors(items(records[2:200]))) == ["kind"]
 
 
 def test_values_that_are_more_common_than_elsewhere_come_first():
-    group = items([{"kind": "cat", "size": "small", "rare": "yes"}] * 8 + [{"kind": "dog", "size": "large"}] * 2)
-    others = items([{"kind": "dog", "size": "small"}] * 6 + [{"kind": "cat", "size": "large"}] * 2 + [{}] * 2)
+    group = items(
+        [{"kind": "cat", "size": "small", "rare": "yes"}] * 8
+        + [{"kind": "dog", "size": "large"}] * 2
+    )
+    others = items(
+        [{"kind": "dog", "size": "small"}] * 6 + [{"kind": "cat", "size": "large"}] * 2 + [{}] * 2
+    )
 
     first, *rest = characteristic_values(group, others)
 

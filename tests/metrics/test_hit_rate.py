@@ -49,14 +49,17 @@ def test_a_positive_of_one_query_is_not_one_of_the_next():
 
 
 def test_a_row_beyond_every_positive_is_not_mistaken_for_one_of_the_next_query():
-    qrels = Qrels.from_lists([[2], [0]])  # largest row 2: keys must not run over into the next query
+    # largest row 2: keys must not run over into the next query
+    qrels = Qrels.from_lists([[2], [0]])
 
     assert first_hits(np.array([[3], [3]]), qrels).tolist() == [MISS, MISS]
 
 
 def test_batches_agree_with_the_whole():
     rng = np.random.default_rng(3)
-    qrels = Qrels.from_lists([rng.choice(40, size=rng.integers(0, 4), replace=False).tolist() for _ in range(25)])
+    qrels = Qrels.from_lists(
+        [rng.choice(40, size=rng.integers(0, 4), replace=False).tolist() for _ in range(25)]
+    )
     ranked = np.stack([rng.permutation(40)[:6] for _ in range(25)])
 
     whole = first_hits(ranked, qrels)
@@ -67,10 +70,15 @@ def test_batches_agree_with_the_whole():
 
 def test_hit_rates_agree_with_trec_eval():
     rng = np.random.default_rng(0)
-    positives = [rng.choice(90, size=rng.integers(0, 5), replace=False).tolist() for _ in range(200)]
+    positives = [
+        rng.choice(90, size=rng.integers(0, 5), replace=False).tolist() for _ in range(200)
+    ]
     ranked = np.stack([rng.permutation(90)[:60] for _ in range(200)])
     ranked[::7, 3:] = -1  # no more results
-    judged = {str(query): {str(row): 1 for row in rows} | {"none": 0} for query, rows in enumerate(positives)}
+    judged = {
+        str(query): {str(row): 1 for row in rows} | {"none": 0}
+        for query, rows in enumerate(positives)
+    }
     scored = {
         str(query): {str(row): -float(place) for place, row in enumerate(rows) if row >= 0}
         for query, rows in enumerate(ranked.tolist())
@@ -81,7 +89,9 @@ def test_hit_rates_agree_with_trec_eval():
     ranks = first_hits(ranked, Qrels.from_lists(positives))
     assert len(found) == len(ranks)
     for k in CUTS:
-        assert hit_rate(ranks, k) == pytest.approx(np.mean([each[f"success_{k}"] for each in found]))
+        assert hit_rate(ranks, k) == pytest.approx(
+            np.mean([each[f"success_{k}"] for each in found])
+        )
 
 
 def test_candidate_sets_of_different_sizes_are_searched_for_positives():
@@ -108,7 +118,8 @@ def test_bootstrap_draws_are_distributed_as_if_queries_were_resampled_one_by_one
 
     assert draws.mean() == pytest.approx(np.mean(resampled), abs=0.01)
     assert draws.std() == pytest.approx(np.std(resampled), rel=0.05)
-    assert interval(draws) == pytest.approx(interval(np.array(resampled)), abs=0.026)  # one query is 0.025
+    # one query is 0.025
+    assert interval(draws) == pytest.approx(interval(np.array(resampled)), abs=0.026)
 
 
 def test_the_interval_is_the_middle_95_percent():
@@ -132,8 +143,12 @@ def test_bootstrap_differences_are_distributed_as_if_queries_were_resampled_one_
 
     assert fast.mean() == pytest.approx(drawn.mean(), abs=0.01)
     assert fast.std() == pytest.approx(drawn.std(), abs=0.01)
-    assert set(np.round(fast, 9)) <= set(np.round(np.arange(-len(ahead), len(ahead) + 1) / len(ahead), 9))
+    assert set(np.round(fast, 9)) <= set(
+        np.round(np.arange(-len(ahead), len(ahead) + 1) / len(ahead), 9)
+    )
 
 
 def test_the_headline_cut_of_the_two_fashion_datasets_is_ten():
-    assert [headline_cut(name) for name in ("fashion200k", "drawn_fashioniq", "fashion", "mscoco")] == [10, 10, 5, 5]
+    assert [
+        headline_cut(name) for name in ("fashion200k", "drawn_fashioniq", "fashion", "mscoco")
+    ] == [10, 10, 5, 5]

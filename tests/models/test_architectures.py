@@ -1,6 +1,8 @@
-"""Every kind of open_clip architecture is built, answers, is saved and loaded, and is split or refused.
+"""Every kind of open_clip architecture is built, answers, is saved and loaded, and is split or
+refused.
 
-Towers are shrunk, and what open_clip would download (configurations and tokenizers of Hugging Face) has a stand-in.
+Towers are shrunk, and what open_clip would download (configurations and tokenizers of Hugging Face)
+has a stand-in.
 """
 
 import copy
@@ -59,8 +61,16 @@ TIMM_VIT = "test_vit"
 STAND_IN_WIDTH = 64
 LARGE = 450e6  # weights
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "red", "dog", "."]
-TEXTS, IMAGES = ["A red dog.", "a dog"], [Image.new("RGB", (40, 30), color) for color in ("red", "blue")]
-TEXT_TOWERS = {"roberta": "Roberta", "xlm-roberta": "XLMRoberta", "google/mt5": "MT5", "facebook/nllb": "M2M100"}
+TEXTS, IMAGES = (
+    ["A red dog.", "a dog"],
+    [Image.new("RGB", (40, 30), color) for color in ("red", "blue")],
+)
+TEXT_TOWERS = {
+    "roberta": "Roberta",
+    "xlm-roberta": "XLMRoberta",
+    "google/mt5": "MT5",
+    "facebook/nllb": "M2M100",
+}
 
 
 def shrunk(config, folder, timm_too=True):
@@ -76,13 +86,21 @@ def shrunk(config, folder, timm_too=True):
     elif isinstance(vision["layers"], list):
         vision |= {"layers": [1, 1, 1, 1], "width": 8, "image_size": 64}
     else:
-        vision |= {"layers": 1, "width": 64, "head_width": 32, "image_size": 2 * vision["patch_size"]}
+        vision |= {
+            "layers": 1,
+            "width": 64,
+            "head_width": 32,
+            "image_size": 2 * vision["patch_size"],
+        }
     if "hf_model_name" in text:
-        kind = next(kind for start, kind in TEXT_TOWERS.items() if text["hf_model_name"].startswith(start))
+        kind = next(
+            kind for start, kind in TEXT_TOWERS.items() if text["hf_model_name"].startswith(start)
+        )
         write_text_tower(folder, kind)
         text |= {"hf_model_name": str(folder), "hf_model_pretrained": False}
     else:
-        width = config["embed_dim"] if text.get("proj_type") == "none" else 64  # nothing projects it
+        # nothing projects it
+        width = config["embed_dim"] if text.get("proj_type") == "none" else 64
         text |= {"layers": 1, "width": width, "heads": 2}
     if "hf_tokenizer_name" in text:
         write_tokenizer(folder)
@@ -105,9 +123,19 @@ def write_text_tower(folder, kind):
     if kind == "MT5":
         sizes |= {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 1, "num_heads": 2}
     elif kind == "M2M100":
-        sizes |= {"d_model": 16, "encoder_layers": 1, "encoder_attention_heads": 2, "encoder_ffn_dim": 16}
+        sizes |= {
+            "d_model": 16,
+            "encoder_layers": 1,
+            "encoder_attention_heads": 2,
+            "encoder_ffn_dim": 16,
+        }
     else:
-        sizes |= {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+        sizes |= {
+            "hidden_size": 16,
+            "num_hidden_layers": 1,
+            "num_attention_heads": 2,
+            "intermediate_size": 16,
+        }
         sizes |= {"max_position_embeddings": 100}
     folder.mkdir(exist_ok=True)
     getattr(transformers, f"{kind}Config")(**sizes).save_pretrained(folder)
@@ -129,15 +157,26 @@ def offline(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_kind_of_architecture_answers_is_saved_and_is_split_or_refused(kind, tmp_path, offline):
+def test_each_kind_of_architecture_answers_is_saved_and_is_split_or_refused(
+    kind, tmp_path, offline
+):
     encoder = built(KINDS[kind], tmp_path / "hub")
     encoder.check()
     features = encoder.encode(IMAGES, TEXTS)
-    for found, own in ((features.image, encoder.clip.encode_image), (features.text, encoder.clip.encode_text)):
-        assert found.shape == (2, encoder.dim) and found.isfinite().all() and (found[0] != found[1]).any()
+    for found, own in (
+        (features.image, encoder.clip.encode_image),
+        (features.text, encoder.clip.encode_text),
+    ):
+        assert (
+            found.shape == (2, encoder.dim)
+            and found.isfinite().all()
+            and (found[0] != found[1]).any()
+        )
         with torch.inference_mode():
             inputs = (
-                encoder.preprocess(IMAGES) if found is features.image else encoder.tokenizer(["A red dog.", "A dog."])
+                encoder.preprocess(IMAGES)
+                if found is features.image
+                else encoder.tokenizer(["A red dog.", "A dog."])
             )
             torch.testing.assert_close(found, own(inputs), atol=1e-4, rtol=1e-4)
     saved = tmp_path / "saved"
@@ -151,7 +190,9 @@ def test_each_kind_of_architecture_answers_is_saved_and_is_split_or_refused(kind
 
 
 def is_split(encoder):
-    """Whether the encoder can be split; it then gives the same features, and training heads changes no tower."""
+    """Whether the encoder can be split; it then gives the same features, and training heads changes
+    no tower.
+    """
     try:
         LockedEncoder(encoder)
     except UserError as error:
@@ -170,11 +211,17 @@ def is_split(encoder):
 
 @pytest.mark.slow
 def test_every_architecture_of_open_clip_answers(tmp_path, offline):
-    """With one layer in open_clip's own towers, and timm's towers in full unless they are too large."""
+    """With one layer in open_clip's own towers, and timm's towers in full unless they are too
+    large.
+    """
     refused = {}
     for name in open_clip.list_models():
         try:
-            encoder = built(name, tmp_path / name, timm_too=is_large(open_clip.get_model_config(name)["vision_cfg"]))
+            encoder = built(
+                name,
+                tmp_path / name,
+                timm_too=is_large(open_clip.get_model_config(name)["vision_cfg"]),
+            )
             encoder.check()
             assert encoder.encode(IMAGES, TEXTS).embedding().isfinite().all()
             is_split(encoder)
@@ -186,7 +233,11 @@ def test_every_architecture_of_open_clip_answers(tmp_path, offline):
 def is_large(vision):
     """Whether a timm tower has more than LARGE weights."""
     with torch.device("meta"):
-        model = timm.create_model(vision["timm_model_name"]) if "timm_model_name" in vision else torch.nn.Identity()
+        model = (
+            timm.create_model(vision["timm_model_name"])
+            if "timm_model_name" in vision
+            else torch.nn.Identity()
+        )
     return sum(weight.numel() for weight in model.parameters()) > LARGE
 
 
@@ -195,11 +246,16 @@ def is_large(vision):
     [
         ("No-Such-Net", "open_clip has no architecture 'No-Such-Net'"),
         ("roberta-ViT-B-32", "the architecture roberta-ViT-B-32 cannot be built"),
-        ({"embed_dim": 8, "vision_cfg": {"image_size": 32}, "text_cfg": {"heads": 7}}, "cannot be built"),
+        (
+            {"embed_dim": 8, "vision_cfg": {"image_size": 32}, "text_cfg": {"heads": 7}},
+            "cannot be built",
+        ),
         ({"embed_dim": 8}, "cannot be built"),
     ],
 )
-def test_an_architecture_that_cannot_be_built_is_refused_in_a_sentence(architecture, message, offline, monkeypatch):
+def test_an_architecture_that_cannot_be_built_is_refused_in_a_sentence(
+    architecture, message, offline, monkeypatch
+):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(UserError, match=message) as caught:
         new_encoder(replace(TINY.encoder, architecture=architecture))

@@ -1,4 +1,6 @@
-"""The class bridge: what a classifier tells apart is kept beside a head; checked against sums class by class."""
+"""The class bridge: what a classifier tells apart is kept beside a head; checked against sums class
+by class.
+"""
 
 import json
 
@@ -37,7 +39,9 @@ def test_classes_are_added_by_their_probabilities(temperature, gain):
         total, classes = logits.exp().sum(), torch.zeros(4)
         for class_ in range(5):
             classes += logits[class_].exp() / total * head.prototypes[class_]
-        expected = projected + 0.7 * gain * projected.norm() * classes / max(classes.norm(), 1e-6) ** 0.5
+        expected = (
+            projected + 0.7 * gain * projected.norm() * classes / max(classes.norm(), 1e-6) ** 0.5
+        )
         torch.testing.assert_close(feature, expected)
 
 
@@ -60,9 +64,14 @@ def test_a_bridge_is_saved_and_loaded_with_its_encoder(tmp_path):
     with torch.inference_mode():
         expected = encoder.split().image_head(encoder.split().image_outputs(pixels))
         present = torch.ones(2, dtype=torch.bool)
-        torch.testing.assert_close(loaded.for_inference()(pixels, present, torch.zeros(0), ~present).image, expected)
+        torch.testing.assert_close(
+            loaded.for_inference()(pixels, present, torch.zeros(0), ~present).image, expected
+        )
     assert (
-        json.loads((folder / "config.json").read_text(encoding="utf-8"))["model"]["bridge"]["labels"] == "imagenet-1k"
+        json.loads((folder / "config.json").read_text(encoding="utf-8"))["model"]["bridge"][
+            "labels"
+        ]
+        == "imagenet-1k"
     )
 
 
@@ -92,7 +101,9 @@ def test_a_thousand_classes_are_those_of_imagenet_only_if_the_tower_says_so(tmp_
     write_image_tower(tmp_path)
     (tmp_path / "weights.safetensors").rename(tmp_path / "model.safetensors")
     facts = {"num_classes": 1000, "input_size": [3, 160, 160], **said}
-    (tmp_path / "config.json").write_text(json.dumps({"architecture": TINY, "pretrained_cfg": facts}))
+    (tmp_path / "config.json").write_text(
+        json.dumps({"architecture": TINY, "pretrained_cfg": facts})
+    )
     assert classes_of(image_tower(str(tmp_path))) == labels
 
 
@@ -135,5 +146,8 @@ def test_classes_have_names_and_definitions():
     texts = ClassTexts.of("imagenet-1k")
     assert len(texts.names) == len(texts.definitions) == 1000
     assert texts.names[1][0] == "goldfish" and texts.definitions[1].startswith("small golden")
-    assert all(names[0] and definition for names, definition in zip(texts.names, texts.definitions, strict=True))
+    assert all(
+        names[0] and definition
+        for names, definition in zip(texts.names, texts.definitions, strict=True)
+    )
     assert texts.entries[1].startswith("Goldfish (Carassius auratus): small golden")

@@ -14,7 +14,9 @@ def queries(b: int = 3, seed: int = 5) -> tuple[torch.Tensor, torch.Tensor]:
 def test_sizes_and_token_layout_are_the_published_ones():
     config = DecoderConfig()
     assert config.offsets[:3] == (3, 6, 6 + 4096)
-    assert config == DecoderConfig(768, 9, 4096, (), 512, 6, 8, 64, 2048, 30, 0, 0.1, 100.0, False, 20.0, 1.0)
+    assert config == DecoderConfig(
+        768, 9, 4096, (), 512, 6, 8, 64, 2048, 30, 0, 0.1, 100.0, False, 20.0, 1.0
+    )
     assert config.code_sizes == (3,) + (4096,) * 8
     assert config.vocabulary == 32_774
 

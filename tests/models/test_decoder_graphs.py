@@ -1,4 +1,6 @@
-"""CUDA graphs of a decoder's steps; without a GPU, what is replayed is computed again into the same tensors."""
+"""CUDA graphs of a decoder's steps; without a GPU, what is replayed is computed again into the same
+tensors.
+"""
 
 import pytest
 import torch
@@ -41,7 +43,9 @@ def searches(decoder: IncrementalDecoder) -> list[torch.Tensor]:
     _, trie, _ = build()
     finder, found = CandidateSearch(decoder), []
     for number in range(10):
-        z = torch.nn.functional.normalize(torch.randn(1, DIM, generator=torch.Generator().manual_seed(number)), dim=-1)
+        z = torch.nn.functional.normalize(
+            torch.randn(1, DIM, generator=torch.Generator().manual_seed(number)), dim=-1
+        )
         for valid, beams, options in [
             (trie, 6, {}),
             (trie, 6, {"settle": True, "decoder_weight": 0.4}),
@@ -49,7 +53,13 @@ def searches(decoder: IncrementalDecoder) -> list[torch.Tensor]:
             (trie, 3, {}),
         ]:
             result = beam_search(decoder, z, valid, beams, **options)
-            found += [result.low, result.high, result.scores, result.log_probs, result.first_log_probs]
+            found += [
+                result.low,
+                result.high,
+                result.scores,
+                result.log_probs,
+                result.first_log_probs,
+            ]
         found.append(finder.first_codes(z))
     return found
 
@@ -62,17 +72,22 @@ def assert_equal_searches(graphed: GraphedDecoder, model: IDDecoder) -> None:
 def test_replayed_steps_give_every_query_what_computed_steps_do(geometry):
     model, record = tiny_decoder(geometry), Recorder()
     assert_equal_searches(GraphedDecoder(model, record=record), model)
-    # start and four steps with 6 beams, three steps below a code, start and four steps with 3 beams, two of first codes
+    # start and four steps with 6 beams, three steps below a code, start and four steps with 3
+    # beams, two of first codes
     assert record.recorded == 5 + 3 + 5 + 2 < record.replayed
 
 
 @pytest.mark.parametrize("room", [1, 4, 5, 6, 9])
-def test_graphs_that_were_forgotten_and_recorded_again_give_what_computed_steps_do(room, monkeypatch):
+def test_graphs_that_were_forgotten_and_recorded_again_give_what_computed_steps_do(
+    room, monkeypatch
+):
     monkeypatch.setattr(decoder_graphs, "MAX_GRAPHS", room)
     model, record = tiny_decoder(), Recorder()
     assert_equal_searches(graphed := GraphedDecoder(model, record=record), model)
     assert 0 < len(graphed._graphs) <= room and record.recorded > 15
-    assert all(key[:1] in graphed._graphs for key in graphed._graphs), "none continues from what is forgotten"
+    assert all(key[:1] in graphed._graphs for key in graphed._graphs), (
+        "none continues from what is forgotten"
+    )
 
 
 def test_after_many_numbers_of_beams_searches_with_the_last_ones_are_still_replayed(monkeypatch):
@@ -108,9 +123,15 @@ def test_a_gpu_that_cannot_replay_steps_computes_them_and_says_so_once(caplog, r
 
 def test_batches_are_computed_and_leave_the_graphs_as_they_are():
     model, record, (z, _) = tiny_decoder(), Recorder(), queries(3)
-    graphed, computed, trie = GraphedDecoder(model, record=record), IncrementalDecoder(model), build()[1]
+    graphed, computed, trie = (
+        GraphedDecoder(model, record=record),
+        IncrementalDecoder(model),
+        build()[1],
+    )
     for features in (z[:1], z, z[1:2], z[1:], z[2:]):
-        found, expected = (beam_search(decoder, features, trie, 6) for decoder in (graphed, computed))
+        found, expected = (
+            beam_search(decoder, features, trie, 6) for decoder in (graphed, computed)
+        )
         assert torch.equal(found.scores, expected.scores) and torch.equal(found.low, expected.low)
     assert record.recorded == 5
 
@@ -118,10 +139,16 @@ def test_batches_are_computed_and_leave_the_graphs_as_they_are():
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_a_gpu_replays_what_it_computes(caplog):
     model = tiny_decoder().cuda()
-    graphed, computed, on_gpu = decoder_for_search(model), IncrementalDecoder(model), Trie(build()[0], "cuda")
+    graphed, computed, on_gpu = (
+        decoder_for_search(model),
+        IncrementalDecoder(model),
+        Trie(build()[0], "cuda"),
+    )
     for z in torch.nn.functional.normalize(torch.randn(5, 1, DIM, device="cuda"), dim=-1):
         for settle in (False, True):
-            found, expected = (beam_search(decoder, z, on_gpu, 6, settle=settle) for decoder in (graphed, computed))
+            found, expected = (
+                beam_search(decoder, z, on_gpu, 6, settle=settle) for decoder in (graphed, computed)
+            )
             assert torch.equal(found.low, expected.low)
             torch.testing.assert_close(found.scores, expected.scores)
     assert isinstance(graphed, GraphedDecoder) and not caplog.messages

@@ -64,7 +64,10 @@ def test_an_embedding_does_not_depend_on_the_batch():
 
     together = encoder.encode(images, texts).embedding()
 
-    alone = [encoder.encode([image], [text]).embedding() for image, text in zip(images, texts, strict=True)]
+    alone = [
+        encoder.encode([image], [text]).embedding()
+        for image, text in zip(images, texts, strict=True)
+    ]
     torch.testing.assert_close(together, torch.cat(alone), atol=1e-6, rtol=1e-5)
 
 
@@ -77,7 +80,9 @@ def test_a_cpu_encodes_large_images_in_small_groups_with_the_same_features(monke
         whole = encoder.clip.encode_image(pixels)
         assert torch.equal(encoder(pixels, mask, *empty).image, whole)  # few pixels are one group
     encode = encoder.clip.encode_image
-    monkeypatch.setattr(encoder.clip, "encode_image", lambda group: sizes.append(len(group)) or encode(group))
+    monkeypatch.setattr(
+        encoder.clip, "encode_image", lambda group: sizes.append(len(group)) or encode(group)
+    )
     monkeypatch.setattr("genius.models.encoder.GROUP_PIXELS", 4 * side**2)
     with torch.inference_mode():
         torch.testing.assert_close(encoder(pixels, mask, *empty).image, whole, atol=1e-6, rtol=1e-5)
@@ -89,7 +94,12 @@ def test_a_cpu_encodes_large_images_in_small_groups_with_the_same_features(monke
     assert sizes[4:] == [11]  # batch statistics
 
 
-TEXTS = ["a dog", "An unbelievably multicolored accordion, 1897 — naïve café 東京 🎈!", "x " * 40, "cats"]
+TEXTS = [
+    "a dog",
+    "An unbelievably multicolored accordion, 1897 — naïve café 東京 🎈!",
+    "x " * 40,
+    "cats",
+]
 
 
 def short_encoder(vocabulary: int = 700, **text) -> Encoder:
@@ -121,7 +131,9 @@ def test_encoders_share_a_tokenizer_of_the_same_length_and_options():
     assert clip_tokenizer(30).context_length == 30 and short.context_length == 20
     words = ["A  Dog, on a BED!"]
     assert torch.equal(short(words), open_clip.SimpleTokenizer(context_length=20)(words))
-    assert torch.equal(other(words), open_clip.SimpleTokenizer(context_length=20, clean="canonicalize")(words))
+    assert torch.equal(
+        other(words), open_clip.SimpleTokenizer(context_length=20, clean="canonicalize")(words)
+    )
     assert not torch.equal(short(words), other(words))
 
 
@@ -144,10 +156,14 @@ def test_trimming_the_padding_does_not_change_the_features(texts):
     assert tokens.shape[1] == min(16, int((tokens == 699).int().argmax(-1).max()) + 1)
     with torch.inference_mode():
         whole = encoder.clip.encode_text(F.pad(tokens, (0, 16 - tokens.shape[1])))
-    torch.testing.assert_close(encoder.encode([None] * len(texts), texts).text, whole, atol=1e-5, rtol=0)
+    torch.testing.assert_close(
+        encoder.encode([None] * len(texts), texts).text, whole, atol=1e-5, rtol=0
+    )
 
 
-@pytest.mark.parametrize("text", [{"pool_type": "last"}, {"no_causal_mask": True}, {"embed_cls": True}])
+@pytest.mark.parametrize(
+    "text", [{"pool_type": "last"}, {"no_causal_mask": True}, {"embed_cls": True}]
+)
 def test_a_tower_that_attends_to_padding_gets_all_of_it(text):
     assert short_encoder(**text).tokenize(["a dog"]).shape == (1, 16)
 

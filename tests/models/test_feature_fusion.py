@@ -21,13 +21,32 @@ from training.ablations.variants import BLIP_LARGE
 SIDE, DIM = 32, 12
 TEXT = {"context_length": 16, "vocab_size": 49408, "width": 20, "heads": 2, "layers": 2}
 ARCHITECTURES = {
-    "clip": {"vision_cfg": {"image_size": SIDE, "layers": 1, "width": 32, "head_width": 16, "patch_size": 16}},
-    "resnet": {"vision_cfg": {"image_size": SIDE, "timm_model_name": "resnet10t", "timm_proj": "linear"}},
+    "clip": {
+        "vision_cfg": {
+            "image_size": SIDE,
+            "layers": 1,
+            "width": 32,
+            "head_width": 16,
+            "patch_size": 16,
+        }
+    },
+    "resnet": {
+        "vision_cfg": {"image_size": SIDE, "timm_model_name": "resnet10t", "timm_proj": "linear"}
+    },
     "custom": {
         "custom_text": True,
-        "vision_cfg": {"image_size": SIDE, "layers": 1, "width": 32, "head_width": 16, "patch_size": 16},
+        "vision_cfg": {
+            "image_size": SIDE,
+            "layers": 1,
+            "width": 32,
+            "head_width": 16,
+            "patch_size": 16,
+        },
     },
-    "blip": {"blip": True, "vision_cfg": {"image_size": SIDE, "layers": 2, "width": 24, "heads": 3, "patch_size": 16}},
+    "blip": {
+        "blip": True,
+        "vision_cfg": {"image_size": SIDE, "layers": 2, "width": 24, "heads": 3, "patch_size": 16},
+    },
 }
 
 
@@ -41,31 +60,44 @@ def build(name: str) -> Encoder:
 def fused(request) -> FeatureFusionEncoder:
     fused = FeatureFusionEncoder.over(build(request.param), layers=2).eval()
     with torch.no_grad():
-        for weight in fused.parameters():  # as after training: at first, attention hardly tells tokens apart
+        # as after training: at first, attention hardly tells tokens apart
+        for weight in fused.parameters():
             if weight.ndim == 2:
                 weight.add_(0.2 * torch.randn_like(weight))
     return fused
 
 
 def picture(seed: int) -> Image.Image:
-    return Image.fromarray(np.random.default_rng(seed).integers(0, 255, (40, 50, 3), dtype=np.uint8))
+    return Image.fromarray(
+        np.random.default_rng(seed).integers(0, 255, (40, 50, 3), dtype=np.uint8)
+    )
 
 
 def test_the_embedding_depends_on_the_image_the_text_and_their_interplay(fused):
-    images, texts = [picture(0), picture(1), picture(0), picture(1)], ["A dog.", "A dog.", "Two cats.", "Two cats."]
+    images, texts = (
+        [picture(0), picture(1), picture(0), picture(1)],
+        ["A dog.", "A dog.", "Two cats.", "Two cats."],
+    )
     found = fused.embed(images, texts)
     assert torch.allclose(found.norm(dim=1), torch.ones(4), atol=1e-5)
     distances = torch.cdist(found, found) + torch.eye(4)
     assert distances.min() > 1e-4
     states = unnormalized(fused, images, texts)
-    assert (states[0] - states[1] - states[2] + states[3]).norm() > 1e-4 * states.norm()  # no sum of two parts
+    # no sum of two parts
+    assert (states[0] - states[1] - states[2] + states[3]).norm() > 1e-4 * states.norm()
 
 
-def unnormalized(fused: FeatureFusionEncoder, images: list[Image.Image], texts: list[str]) -> torch.Tensor:
-    """(b, ·) before the normalization, and before BLIP's tanh, which alone would make an interplay."""
+def unnormalized(
+    fused: FeatureFusionEncoder, images: list[Image.Image], texts: list[str]
+) -> torch.Tensor:
+    """(b, ·) before the normalization, and before BLIP's tanh, which alone would make an
+    interplay.
+    """
     kept = {}
     inner = fused.clip.text.proj if isinstance(fused.clip, BlipTowers) else fused.fusion
-    hook = inner.register_forward_hook(lambda _, __, out: kept.update(out=getattr(out, "last_hidden_state", out)))
+    hook = inner.register_forward_hook(
+        lambda _, __, out: kept.update(out=getattr(out, "last_hidden_state", out))
+    )
     fused.embed(images, texts)
     hook.remove()
     return kept["out"].flatten(1) if kept["out"].ndim == 2 else kept["out"][:, 0]
@@ -73,8 +105,16 @@ def unnormalized(fused: FeatureFusionEncoder, images: list[Image.Image], texts: 
 
 def test_a_batch_equals_its_items_one_by_one_whatever_is_missing_or_padded(fused):
     images = [picture(0), None, picture(2), None, picture(3)]
-    texts = ["One.", "A much longer text about a dog and two cats.", "", "Three words here.", "Where?"]
-    alone = torch.cat([fused.embed([image], [text]) for image, text in zip(images, texts, strict=True)])
+    texts = [
+        "One.",
+        "A much longer text about a dog and two cats.",
+        "",
+        "Three words here.",
+        "Where?",
+    ]
+    alone = torch.cat(
+        [fused.embed([image], [text]) for image, text in zip(images, texts, strict=True)]
+    )
     assert torch.allclose(fused.embed(images, texts), alone, atol=2e-5)
 
 
@@ -101,7 +141,9 @@ def test_tokens_behind_the_end_of_a_text_change_nothing(fused):
     noisy = torch.where(torch.arange(padded.shape[1]) > ends[:, None], 7, padded)
     there = torch.tensor(there)
     with torch.inference_mode():
-        assert torch.allclose(fused(pixels, there, noisy, there), fused(pixels, there, tokens, there), atol=1e-5)
+        assert torch.allclose(
+            fused(pixels, there, noisy, there), fused(pixels, there, tokens, there), atol=1e-5
+        )
 
 
 def test_a_saved_encoder_loads_as_what_it_is(fused, tmp_path):
@@ -110,7 +152,9 @@ def test_a_saved_encoder_loads_as_what_it_is(fused, tmp_path):
     assert {file.name for file in tmp_path.iterdir()} == {"config.json", "model.safetensors"}
     images, texts = [picture(0), None], ["A dog.", "A cat."]
     assert torch.equal(loaded.embed(images, texts), fused.embed(images, texts))
-    with pytest.raises(UserError, match="one embedding for image and text together .* encoder.fusion=score"):
+    with pytest.raises(
+        UserError, match="one embedding for image and text together .* encoder.fusion=score"
+    ):
         Encoder.load(tmp_path)
 
 
@@ -124,17 +168,24 @@ def test_the_towers_keep_their_weights():
     encoder = build("clip")
     fused = FeatureFusionEncoder.over(encoder, layers=1)
     weights = encoder.clip.state_dict()
-    assert all(torch.equal(weight, weights[name]) for name, weight in fused.clip.state_dict().items())
+    assert all(
+        torch.equal(weight, weights[name]) for name, weight in fused.clip.state_dict().items()
+    )
 
 
 def test_the_mean_is_over_the_tokens_that_are_there():
     fused = FeatureFusionEncoder.over(build("clip"), layers=1).eval()
-    fused.fusion.forward = lambda inputs_embeds, attention_mask: type("Out", (), {"last_hidden_state": inputs_embeds})
+    fused.fusion.forward = lambda inputs_embeds, attention_mask: type(
+        "Out", (), {"last_hidden_state": inputs_embeds}
+    )
     pixels, tokens = fused.preprocess([picture(0)]), fused.tokenize(["A dog."])
     with torch.inference_mode():
         clip, n = fused.clip, int(tokens.argmax()) + 1
         states = clip.token_embedding(tokens[:, :n]) + clip.positional_embedding[:n]
-        states = clip.ln_final(clip.transformer(states, attn_mask=clip.attn_mask[:n, :n])) @ clip.text_projection
+        states = (
+            clip.ln_final(clip.transformer(states, attn_mask=clip.attn_mask[:n, :n]))
+            @ clip.text_projection
+        )
         pooled, patches = clip.visual(pixels)
         expected = torch.cat([states[0], pooled, patches[0] @ clip.visual.proj]).mean(0)
         found = fused(pixels, torch.tensor([True]), tokens, torch.tensor([True]))[0]
@@ -151,12 +202,15 @@ def test_a_tower_without_tokens_is_refused():
 def test_blip_score_fusion_has_features_of_image_and_text():
     encoder = build("blip")
     both, image, text = (
-        encoder.encode(*inputs) for inputs in (([picture(0)], ["A dog."]), ([picture(0)], [""]), ([None], ["A dog."]))
+        encoder.encode(*inputs)
+        for inputs in (([picture(0)], ["A dog."]), ([picture(0)], [""]), ([None], ["A dog."]))
     )
     assert torch.allclose(both.embedding(), F.normalize(image.image + text.text, dim=-1), atol=1e-6)
     tokens = encoder.tokenize(["A dog."])
     with torch.inference_mode():
-        first = encoder.clip.text.tower(tokens[:, : int(tokens.argmax()) + 1]).last_hidden_state[:, 0]
+        first = encoder.clip.text.tower(tokens[:, : int(tokens.argmax()) + 1]).last_hidden_state[
+            :, 0
+        ]
         assert torch.allclose(text.text, encoder.clip.text.proj(first), atol=1e-5)
 
 
@@ -164,14 +218,15 @@ def test_the_published_sizes_of_the_fusion():
     stack = fusion_layers(768, 2)
     layer = stack.block[0].layer
     assert len(stack.block) == 2 and stack.config.num_heads == 12 and stack.config.d_kv == 64
-    assert layer[0].SelfAttention.q.weight.shape == (768, 768) and layer[1].DenseReluDense.wi.weight.shape == (
-        2048,
-        768,
-    )
+    assert layer[0].SelfAttention.q.weight.shape == (768, 768) and layer[
+        1
+    ].DenseReluDense.wi.weight.shape == (2048, 768)
 
 
 @pytest.mark.parametrize(
-    ("model", "millions", "dim"), [("ViT-L-14-quickgelu", 439, 768), (BLIP_LARGE, 446, 768)], ids=["CLIP-FF", "BLIP-FF"]
+    ("model", "millions", "dim"),
+    [("ViT-L-14-quickgelu", 439, 768), (BLIP_LARGE, 446, 768)],
+    ids=["CLIP-FF", "BLIP-FF"],
 )
 def test_the_published_encoders_can_be_built_without_a_network(model, millions, dim):
     model = open_clip.get_model_config(model) if isinstance(model, str) else model

@@ -48,7 +48,10 @@ def test_what_is_read_twice_stands_alone_or_standardizes_its_weights_is_not_fold
             super().__init__()
             self.twice, self.norm_of_twice = nn.Conv2d(3, 3, 1), nn.BatchNorm2d(3)
             self.first_norm = nn.BatchNorm2d(3)
-            self.standardized, self.norm_of_standardized = timm.layers.StdConv2d(3, 3, 1), nn.BatchNorm2d(3)
+            self.standardized, self.norm_of_standardized = (
+                timm.layers.StdConv2d(3, 3, 1),
+                nn.BatchNorm2d(3),
+            )
             self.shared, self.norm_of_shared = nn.Conv2d(3, 3, 1), nn.BatchNorm2d(3)
 
         def forward(self, x):
@@ -77,10 +80,14 @@ def test_an_encoder_for_inference_gives_the_same_features(tmp_path):
     _, name = write_image_tower(tmp_path)
     write_text_tower(tmp_path / "text")
     settings = TowerSettings(dim=12, image_size=64)
-    encoder, folded = (Encoder.from_towers(name, str(tmp_path / "text"), settings) for _ in range(2))
+    encoder, folded = (
+        Encoder.from_towers(name, str(tmp_path / "text"), settings) for _ in range(2)
+    )
     with_statistics(encoder.clip.visual)
     folded.load_state_dict(encoder.state_dict())
     assert folded.train().for_inference() is folded and not folded.training
     assert norms(encoder.clip.visual) and not norms(folded.clip.visual)
     inputs = [Image.new("RGB", (70, 60), "green"), None], ["", "A tree."]
-    torch.testing.assert_close(folded.encode(*inputs).embedding(), encoder.encode(*inputs).embedding())
+    torch.testing.assert_close(
+        folded.encode(*inputs).embedding(), encoder.encode(*inputs).embedding()
+    )

@@ -24,7 +24,8 @@ def test_fusion_is_the_published_formula():
 
     text, image = given.text.double().numpy(), given.image.double().numpy()
     both = np.concatenate(
-        [np.maximum(linear("text_branch", text), 0), np.maximum(linear("image_branch", image), 0)], axis=1
+        [np.maximum(linear("text_branch", text), 0), np.maximum(linear("image_branch", image), 0)],
+        axis=1,
     )
     mixed = linear("mix.2", np.maximum(linear("mix.0", both), 0))
     share = 1 / (1 + np.exp(-linear("gate.2", np.maximum(linear("gate.0", both), 0))))
@@ -42,7 +43,12 @@ def test_the_default_sizes_are_the_published_ones():
 def test_an_instruction_has_a_branch_of_its_own():
     torch.manual_seed(0)
     for branch in (16, 0):
-        fusion, given = Fusion(FusionConfig(DIM, branch, hidden=24, instruction=True)).eval(), features()
+        fusion, given = (
+            Fusion(FusionConfig(DIM, branch, hidden=24, instruction=True)).eval(),
+            features(),
+        )
         without = fusion(given)
         torch.testing.assert_close(fusion(replace(given, instruction=torch.zeros(4, DIM))), without)
-        assert (fusion(replace(given, instruction=torch.randn(4, DIM))) - without).norm(dim=1).min() > 0.01
+        assert (fusion(replace(given, instruction=torch.randn(4, DIM))) - without).norm(
+            dim=1
+        ).min() > 0.01

@@ -1,4 +1,6 @@
-"""An encoder is split into towers and heads, whatever open_clip built it from; heads with a linear path."""
+"""An encoder is split into towers and heads, whatever open_clip built it from; heads with a linear
+path.
+"""
 
 import pytest
 import torch
@@ -23,7 +25,9 @@ def new_encoder(config) -> Encoder:
 def towers_encoder(folder, head) -> Encoder:
     _, image = write_image_tower(folder)
     write_text_tower(folder / "text")
-    return Encoder.from_towers(image, str(folder / "text"), TowerSettings(dim=12, image_size=64, head=head))
+    return Encoder.from_towers(
+        image, str(folder / "text"), TowerSettings(dim=12, image_size=64, head=head)
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,22 +69,32 @@ def test_the_outputs_of_towers_train_the_heads_alone(tmp_path):
     outputs = split.image_outputs(torch.rand(2, 3, 64, 64))
     split.image_head(outputs).sum().backward()
     assert not outputs.requires_grad
-    assert {name.split(".")[1] for name, weight in encoder.clip.named_parameters() if weight.grad is not None} == {
-        "head"
-    }
+    assert {
+        name.split(".")[1]
+        for name, weight in encoder.clip.named_parameters()
+        if weight.grad is not None
+    } == {"head"}
 
 
 def test_a_tower_without_a_head_of_its_own_is_refused():
     with pytest.raises(UserError, match="the head of .* cannot be trained apart from it"):
-        new_encoder(CUSTOM | {"text_cfg": TEXT | {"proj_type": "none", "width": 12, "heads": 2}}).split()
+        new_encoder(
+            CUSTOM | {"text_cfg": TEXT | {"proj_type": "none", "width": 12, "heads": 2}}
+        ).split()
 
 
 @pytest.mark.parametrize("head", ["mlp", "linear", "residual"])
 def test_the_standardization_of_a_towers_outputs_folds_into_the_head(tmp_path, head):
     split = towers_encoder(tmp_path, head).split()
     for layer, centered in ((split.image_head, True), (split.text_head, head == "residual")):
-        width = next(module for module in layer.modules() if isinstance(module, nn.Linear)).in_features
-        outputs, mean, std = torch.rand(5, width), torch.rand(width) * centered, torch.rand(width) + 0.5
+        width = next(
+            module for module in layer.modules() if isinstance(module, nn.Linear)
+        ).in_features
+        outputs, mean, std = (
+            torch.rand(5, width),
+            torch.rand(width) * centered,
+            torch.rand(width) + 0.5,
+        )
         with torch.inference_mode():
             expected = layer((outputs - mean) / std)
             fold_standardization(layer, mean, std)
@@ -104,7 +118,11 @@ def test_a_residual_head_is_a_linear_map_and_a_hidden_layer():
     head, x = ResidualHead(5, 3, hidden=4, dropout=0.5).eval(), torch.rand(2, 5)
     linear, inner = head.first.weight[:3], head.first.weight[3:]
     expected = x @ linear.T + head.first.bias[:3]
-    expected = expected + F.gelu(x @ inner.T + head.first.bias[3:]) @ head.hidden[2].weight.T + head.hidden[2].bias
+    expected = (
+        expected
+        + F.gelu(x @ inner.T + head.first.bias[3:]) @ head.hidden[2].weight.T
+        + head.hidden[2].bias
+    )
     torch.testing.assert_close(head(x), expected)
 
 

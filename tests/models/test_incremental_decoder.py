@@ -20,10 +20,17 @@ def level_of(decoder, level: int) -> slice:
 
 
 def teacher_forced(decoder, z: torch.Tensor, prefix: list[int]) -> torch.Tensor:
-    """(k,) log-probabilities of the code after a prefix, by transformers' own decoder, in float64."""
+    """(k,) log-probabilities of the code after a prefix, by transformers' own decoder, in
+    float64.
+    """
     codes = torch.zeros(1, LEVELS, dtype=torch.long)
     codes[0, : len(prefix)] = torch.tensor(prefix)
-    return decoder(z[None], codes).double().log_softmax(-1)[0, len(prefix), level_of(decoder, len(prefix))].float()
+    return (
+        decoder(z[None], codes)
+        .double()
+        .log_softmax(-1)[0, len(prefix), level_of(decoder, len(prefix))]
+        .float()
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +64,10 @@ def prefixes_of(family) -> list[list[list[int]]]:
     beams = [[[]], [[]]]
     for parents, codes in family:
         beams = [
-            [beams[query][parent] + [code] for parent, code in zip(parents[query], codes[query], strict=True)]
+            [
+                beams[query][parent] + [code]
+                for parent, code in zip(parents[query], codes[query], strict=True)
+            ]
             for query in range(2)
         ]
     return beams
@@ -75,7 +85,9 @@ def test_beams_that_swap_places_and_share_parents_attend_to_their_own_ancestors(
     found = found.unflatten(0, (2, -1))
     for query, beams in enumerate(prefixes_of(FAMILY[:levels])):
         for beam, prefix in enumerate(beams):
-            torch.testing.assert_close(found[query, beam], teacher_forced(decoder, z[query], prefix), **CLOSE)
+            torch.testing.assert_close(
+                found[query, beam], teacher_forced(decoder, z[query], prefix), **CLOSE
+            )
 
 
 def test_dropping_queries_does_not_change_the_others(monkeypatch):
@@ -85,8 +97,11 @@ def test_dropping_queries_does_not_change_the_others(monkeypatch):
     cache = search.start(z, beams=4)
     search.step(cache)
     search.step(cache, *map(torch.tensor, FAMILY[0]))
-    # memory that is not written must not be read: what an earlier test left there may be right by chance
-    monkeypatch.setattr(torch.Tensor, "new_empty", lambda like, *size: like.new_full(size, torch.nan))
+    # memory that is not written must not be read: what an earlier test left there may be right by
+    # chance
+    monkeypatch.setattr(
+        torch.Tensor, "new_empty", lambda like, *size: like.new_full(size, torch.nan)
+    )
     cache.keep(torch.tensor([1]))
     found = search.step(cache, torch.tensor(parents[1:]), torch.tensor(second[1:]))
     for beam, log_probs in enumerate(found):
@@ -102,12 +117,16 @@ def test_the_softmax_over_the_whole_vocabulary_is_that_of_each_beam(monkeypatch,
     search = IncrementalDecoder(decoder)
     found = search.step(search.start(z, beams=1))
     for query in range(len(z)):
-        torch.testing.assert_close(found[query], teacher_forced(decoder, z[query], []), atol=1e-3, rtol=1e-4)
+        torch.testing.assert_close(
+            found[query], teacher_forced(decoder, z[query], []), atol=1e-3, rtol=1e-4
+        )
 
 
 def test_the_softmax_may_be_over_the_codes_of_the_level_only():
     decoder, (z, _) = tiny_decoder(geometry=True), queries(2)
     search = IncrementalDecoder(decoder)
-    whole, own = (search.step(search.start(z, beams=1), whole_vocabulary=whole) for whole in (True, False))
+    whole, own = (
+        search.step(search.start(z, beams=1), whole_vocabulary=whole) for whole in (True, False)
+    )
     torch.testing.assert_close(own.exp().sum(-1), torch.ones(2))
     torch.testing.assert_close(whole.log_softmax(-1), own, **CLOSE)

@@ -15,8 +15,13 @@ def points():
 
 def slow_lloyd(points: np.ndarray, centroids: np.ndarray, iterations: int) -> np.ndarray:
     for _ in range(iterations):
-        nearest = [min(range(len(centroids)), key=lambda c: ((point - centroids[c]) ** 2).sum()) for point in points]
-        centroids = np.stack([points[np.array(nearest) == c].mean(0) for c in range(len(centroids))])
+        nearest = [
+            min(range(len(centroids)), key=lambda c: ((point - centroids[c]) ** 2).sum())
+            for point in points
+        ]
+        centroids = np.stack(
+            [points[np.array(nearest) == c].mean(0) for c in range(len(centroids))]
+        )
     return centroids
 
 
@@ -34,7 +39,9 @@ def test_each_iteration_moves_every_centroid_to_the_mean_of_its_points(points, m
 
 
 def test_it_clusters_as_well_as_faiss(points):
-    ours, theirs = ([inertia(points, by(points, 20, 50, seed)) for seed in range(5)] for by in (lloyd, kmeans))
+    ours, theirs = (
+        [inertia(points, by(points, 20, 50, seed)) for seed in range(5)] for by in (lloyd, kmeans)
+    )
     assert np.mean(ours) < 1.02 * np.mean(theirs)
 
 
@@ -50,7 +57,9 @@ def test_separate_clusters_are_found(cluster):
     generator = torch.Generator().manual_seed(0)
     centers = 10 * torch.eye(4)
     blobs = centers.repeat_interleave(25, 0) + 0.1 * torch.randn(100, 4, generator=generator)
-    best = min((cluster(blobs, 4, 20, seed) for seed in range(8)), key=lambda found: inertia(blobs, found))
+    best = min(
+        (cluster(blobs, 4, 20, seed) for seed in range(8)), key=lambda found: inertia(blobs, found)
+    )
     assert torch.cdist(best, centers).min(0).values.max() < 0.5
 
 

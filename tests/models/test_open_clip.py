@@ -31,9 +31,16 @@ PLAIN = {"embed_dim": 12, "vision_cfg": VISION, "text_cfg": TEXT}
 COCA = {
     "embed_dim": 12,
     "custom_text": True,
-    "vision_cfg": VISION | {"attentional_pool": True, "attn_pooler_heads": 2, "output_tokens": True},
+    "vision_cfg": VISION
+    | {"attentional_pool": True, "attn_pooler_heads": 2, "output_tokens": True},
     "text_cfg": TEXT | {"embed_cls": True, "output_tokens": True},
-    "multimodal_cfg": {"context_length": 16, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 1},
+    "multimodal_cfg": {
+        "context_length": 16,
+        "vocab_size": 49408,
+        "width": 32,
+        "heads": 2,
+        "layers": 1,
+    },
 }
 
 
@@ -46,7 +53,9 @@ def write_model(folder, config, preprocess=None):
     for weight in model.parameters():  # open_clip leaves some of CoCa's as the memory was
         torch.nn.init.normal_(weight, std=0.1)
     folder.mkdir(exist_ok=True)
-    (folder / "open_clip_config.json").write_text(json.dumps({"model_cfg": config, "preprocess_cfg": preprocess or {}}))
+    (folder / "open_clip_config.json").write_text(
+        json.dumps({"model_cfg": config, "preprocess_cfg": preprocess or {}})
+    )
     save_file(
         {name: weight.contiguous() for name, weight in model.state_dict().items()},
         folder / "open_clip_model.safetensors",
@@ -54,14 +63,19 @@ def write_model(folder, config, preprocess=None):
     return model
 
 
-@pytest.mark.parametrize("config", [PLAIN, PLAIN | {"quick_gelu": True}, COCA], ids=["CLIP", "QuickGELU", "CoCa"])
+@pytest.mark.parametrize(
+    "config", [PLAIN, PLAIN | {"quick_gelu": True}, COCA], ids=["CLIP", "QuickGELU", "CoCa"]
+)
 def test_a_model_in_a_folder_gives_the_features_that_open_clip_gives(tmp_path, config):
     source = write_model(tmp_path, config, {"mean": [0.5, 0.4, 0.3], "resize_mode": "squash"})
 
     encoder = Encoder.from_open_clip(f"local-dir:{tmp_path}", "is ignored")
 
     images, texts = [Image.new("RGB", (40, 30), "red")], ["A red dog."]
-    assert (encoder.config.preprocess["mean"], encoder.config.preprocess["resize_mode"]) == ([0.5, 0.4, 0.3], "squash")
+    assert (encoder.config.preprocess["mean"], encoder.config.preprocess["resize_mode"]) == (
+        [0.5, 0.4, 0.3],
+        "squash",
+    )
     features = encoder.encode(images, texts)
     with torch.inference_mode():
         torch.testing.assert_close(features.image, source.encode_image(encoder.preprocess(images)))
@@ -69,17 +83,23 @@ def test_a_model_in_a_folder_gives_the_features_that_open_clip_gives(tmp_path, c
         torch.testing.assert_close(features.text, source.encode_text(tokens))
     (tmp_path / "saved").mkdir()
     encoder.save(tmp_path / "saved")
-    torch.testing.assert_close(Encoder.load(tmp_path / "saved").encode(images, texts).text, features.text)
+    torch.testing.assert_close(
+        Encoder.load(tmp_path / "saved").encode(images, texts).text, features.text
+    )
 
 
 def test_a_folder_without_weights_is_refused_rather_than_filled_with_random_ones(tmp_path):
     write_model(tmp_path, PLAIN)
     (tmp_path / "open_clip_model.safetensors").unlink()
-    with pytest.raises(UserError, match="cannot load local-dir:.*Required pretrained weights.*could not be loaded"):
+    with pytest.raises(
+        UserError, match="cannot load local-dir:.*Required pretrained weights.*could not be loaded"
+    ):
         Encoder.from_open_clip(f"local-dir:{tmp_path}")
 
 
-def test_the_weights_of_a_file_or_a_tag_are_loaded_and_a_tag_sets_the_activation(tmp_path, monkeypatch):
+def test_the_weights_of_a_file_or_a_tag_are_loaded_and_a_tag_sets_the_activation(
+    tmp_path, monkeypatch
+):
     plain, quick = (write_model(tmp_path, PLAIN | {"quick_gelu": quick}) for quick in (False, True))
     file = str(tmp_path / "open_clip_model.safetensors")
     monkeypatch.setitem(open_clip.factory._MODEL_CONFIGS, "tiny", PLAIN)
@@ -136,11 +156,15 @@ def test_other_loggers_are_heard_while_a_model_is_loaded(tmp_path, monkeypatch, 
 def test_without_a_network_one_sentence_says_so_and_nothing_is_logged(name, monkeypatch, caplog):
     def unreachable(*given, **named):
         logging.getLogger("huggingface_hub").error("Retrying")
-        raise LocalEntryNotFoundError("An error happened while trying to locate the file on the Hub")
+        raise LocalEntryNotFoundError(
+            "An error happened while trying to locate the file on the Hub"
+        )
 
     monkeypatch.setattr(open_clip.factory, "download_pretrained", unreachable)
     monkeypatch.setattr(open_clip.factory, "download_pretrained_from_hf", unreachable)
-    with pytest.raises(UserError, match=f"cannot download {name}.*hub is out of reach.*give its path") as caught:
+    with pytest.raises(
+        UserError, match=f"cannot download {name}.*hub is out of reach.*give its path"
+    ) as caught:
         Encoder.from_open_clip(name, "laion2b_s34b_b79k")
     assert "\n" not in str(caught.value) and not caplog.records
     logging.getLogger("other").error("heard again")
@@ -148,10 +172,12 @@ def test_without_a_network_one_sentence_says_so_and_nothing_is_logged(name, monk
 
 
 @pytest.mark.parametrize("tower", ["transformers", "open_clip"])
-def test_a_model_with_a_hugging_face_tokenizer_has_its_features_saved_without_other_folders_or_a_network(
+def test_a_model_with_a_hugging_face_tokenizer_needs_no_other_folders_and_no_network(
     tmp_path, monkeypatch, tower
 ):
-    """Those that open_clip gives; saved, then moved, while the folders that they came from are gone."""
+    """Those that open_clip gives; saved, then moved, while the folders that they came from are
+    gone.
+    """
     origin, saved, moved = (tmp_path / name for name in ("origin", "saved", "moved"))
     source = hugging_face_model(origin, tower)
     encoder = Encoder.from_open_clip(f"local-dir:{origin}")
@@ -167,13 +193,17 @@ def test_a_model_with_a_hugging_face_tokenizer_has_its_features_saved_without_ot
 
     loaded = Encoder.load(moved)
 
-    assert not any(str(tmp_path) in file.read_text(encoding="utf-8") for file in (moved / "text").iterdir())
+    assert not any(
+        str(tmp_path) in file.read_text(encoding="utf-8") for file in (moved / "text").iterdir()
+    )
     again = tmp_path / "again"
     again.mkdir()
     loaded.save(again)
     shutil.rmtree(moved)
     for encoder in (loaded, Encoder.load(again)):
-        torch.testing.assert_close(encoder.encode([None, None], ["a red dog", "a"]).text, expected, atol=0, rtol=0)
+        torch.testing.assert_close(
+            encoder.encode([None, None], ["a red dog", "a"]).text, expected, atol=0, rtol=0
+        )
 
 
 def unreachable(*given, **named):
@@ -198,13 +228,22 @@ def ask_for_code(text, key):
     [
         (shutil.rmtree, "text is missing, the tokenizer of the encoder; copy the run again"),
         (lambda text: (text / "config.json").unlink(), "cannot be loaded .*train this part again"),
-        (lambda text: (text / "config.json").write_text("{"), "cannot be loaded .*train this part again"),
+        (
+            lambda text: (text / "config.json").write_text("{"),
+            "cannot be loaded .*train this part again",
+        ),
         (lambda text: (text / "tokenizer.json").unlink(), "text holds no tokenizer"),
         (lambda text: (text / "tokenizer.json").write_text("{}"), "cannot be loaded"),
         (lambda text: (text / "tokenizer_config.json").write_text("["), "cannot be loaded"),
         (lambda text: (text / "tokenizer.json").write_text("["), "cannot be loaded"),
-        (lambda text: renumber(text / "tokenizer.json", 1_000_000), "has a token 1,000,000 and the text tower knows"),
-        (lambda text: ask_for_code(text, "attn_implementation"), "d .attn_implementation: Input should be 'eager' or"),
+        (
+            lambda text: renumber(text / "tokenizer.json", 1_000_000),
+            "has a token 1,000,000 and the text tower knows",
+        ),
+        (
+            lambda text: ask_for_code(text, "attn_implementation"),
+            "d .attn_implementation: Input should be 'eager' or",
+        ),
         (
             lambda text: ask_for_code(text, "_attn_implementation"),
             "d ._attn_implementation: Input should be 'eager' or",
@@ -232,11 +271,17 @@ class EvilTokenizer(BertTokenizer):
 
 
 def write_evil_tokenizer(folder, marker):
-    """A folder of transformers whose tokenizer is a class in a file beside it; importing it writes the marker."""
+    """A folder of transformers whose tokenizer is a class in a file beside it; importing it writes
+    the marker.
+    """
     write_text_tower(folder)
-    named = {"auto_map": {"AutoTokenizer": [None, "tok.EvilTokenizer"]}, "tokenizer_class": "EvilTokenizer"}
+    named = {
+        "auto_map": {"AutoTokenizer": [None, "tok.EvilTokenizer"]},
+        "tokenizer_class": "EvilTokenizer",
+    }
     (folder / "tokenizer_config.json").write_text(json.dumps(named))
-    for place in (folder, folder.parent / "text"):  # transformers reads the code from the folder that was named first
+    # transformers reads the code from the folder that was named first
+    for place in (folder, folder.parent / "text"):
         place.mkdir(exist_ok=True)
         (place / "tok.py").write_text(EVIL_TOKENIZER.format(marker=str(marker)))
 
@@ -254,7 +299,9 @@ def write_evil_tokenizer(folder, marker):
 def test_a_tokenizer_option_that_runs_code_or_opens_another_path_is_refused_and_no_code_runs(
     tmp_path, monkeypatch, kwargs, named
 ):
-    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
+    monkeypatch.setattr(
+        "transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules")
+    )
     encoder, marker = saved_encoder(tmp_path, tower="open_clip"), tmp_path / "it ran"
     write_evil_tokenizer(encoder / "evil", marker)
     file = encoder / "config.json"
@@ -262,11 +309,15 @@ def test_a_tokenizer_option_that_runs_code_or_opens_another_path_is_refused_and_
     config["model"]["text_cfg"]["tokenizer_kwargs"] = kwargs
     file.write_text(json.dumps(config))
 
-    with pytest.raises(UserError, match=rf"{encoder} cannot be loaded \(.*{named}.*; train this part again") as error:
+    with pytest.raises(
+        UserError, match=rf"{encoder} cannot be loaded \(.*{named}.*; train this part again"
+    ) as error:
         Encoder.load(encoder)
     assert "\n" not in str(error.value) and not marker.exists()
     with pytest.raises(UserError, match=rf"tokenizer_kwargs cannot be used \({named}: "):
-        make_tokenizer(config["model"]["text_cfg"] | {"hf_tokenizer_name": str(encoder / "text")}, None)
+        make_tokenizer(
+            config["model"]["text_cfg"] | {"hf_tokenizer_name": str(encoder / "text")}, None
+        )
     assert not marker.exists()
 
 
@@ -283,7 +334,9 @@ def test_the_tokenizer_options_of_every_open_clip_model_are_known():
         TextConfig.model_validate({"tokenizer_kwargs": json.loads(kwargs)})
 
 
-def test_texts_of_a_hugging_face_tower_are_grouped_by_length_unpadded_and_keep_their_order(tmp_path, monkeypatch):
+def test_texts_of_a_hugging_face_tower_are_grouped_by_length_unpadded_and_keep_their_order(
+    tmp_path, monkeypatch
+):
     hugging_face_model(tmp_path)
     encoder = Encoder.from_open_clip(f"local-dir:{tmp_path}")
     texts = ["a red dog", "a", "red dog", "dog", "a red red dog a"]
@@ -291,7 +344,9 @@ def test_texts_of_a_hugging_face_tower_are_grouped_by_length_unpadded_and_keep_t
     lengths, encode = [], encoder.clip.encode_text
     with torch.inference_mode():
         whole = encode(torch.nn.functional.pad(tokens, (0, 16 - tokens.shape[1])))
-    monkeypatch.setattr(encoder.clip, "encode_text", lambda group: lengths.append(group.shape[1]) or encode(group))
+    monkeypatch.setattr(
+        encoder.clip, "encode_text", lambda group: lengths.append(group.shape[1]) or encode(group)
+    )
     monkeypatch.setattr("genius.models.encoder.GROUP_TEXTS", 2)
     torch.testing.assert_close(encoder.encode([None] * 5, texts).text, whole)
     assert lengths == [4, 6, 8]

@@ -16,7 +16,9 @@ def vectors(n: int = 200, seed: int = 0, dim: int = 6) -> tuple[torch.Tensor, to
     generator = torch.Generator().manual_seed(seed)
     modality = torch.arange(n) % 3
     centers = torch.randn(3, dim, generator=generator)
-    return F.normalize(centers[modality] + 0.5 * torch.randn(n, dim, generator=generator), dim=-1), modality
+    return F.normalize(
+        centers[modality] + 0.5 * torch.randn(n, dim, generator=generator), dim=-1
+    ), modality
 
 
 def started(config: QuantizerConfig = CONFIG) -> ResidualQuantizer:
@@ -49,7 +51,9 @@ def test_without_a_known_modality_the_first_code_is_the_nearest_one():
 def test_every_level_reduces_the_reconstruction_error():
     quantizer, (z, modality) = started(), vectors()
     codes = quantizer.encode(z, modality)
-    errors = [(z - quantizer.decode(codes[:, :m])).square().sum(-1).mean().item() for m in range(1, 5)]
+    errors = [
+        (z - quantizer.decode(codes[:, :m])).square().sum(-1).mean().item() for m in range(1, 5)
+    ]
     assert errors == sorted(errors, reverse=True)
     assert errors[-1] < 0.5 * errors[0]
 
@@ -78,7 +82,10 @@ def test_without_a_modality_code_dead_codes_of_level_0_restart_too():
 def test_a_classifier_reads_the_first_code_and_leaves_all_of_z_to_the_other_levels():
     """Its loss is the cross-entropy of the modality, and the codewords of level 0 stay zero."""
     torch.manual_seed(0)
-    quantizer, (z, modality) = started(replace(CONFIG, modality_code="classifier")).train(), vectors()
+    quantizer, (z, modality) = (
+        started(replace(CONFIG, modality_code="classifier")).train(),
+        vectors(),
+    )
     out = quantizer(z, modality)
     logits = z @ quantizer.classifier.weight.T + quantizer.classifier.bias
     assert out.modality_loss.item() == pytest.approx(F.cross_entropy(logits, modality).item())
@@ -101,14 +108,18 @@ def test_a_shared_codebook_is_one_for_all_levels_but_the_first(tmp_path):
     assert not torch.equal(quantizer.codebooks[3], before)
     quantizer.save(tmp_path)
     assert set(load_file(tmp_path / "model.safetensors")) == {"codebook_0", "codebook_1"}
-    assert torch.equal(ResidualQuantizer.load(tmp_path).encode(z, modality), quantizer.encode(z, modality))
+    assert torch.equal(
+        ResidualQuantizer.load(tmp_path).encode(z, modality), quantizer.encode(z, modality)
+    )
 
 
 @pytest.mark.parametrize("modality_code", ["forced", "none", "classifier"])
 def test_a_loaded_quantizer_gives_the_codes_of_the_saved_one(modality_code, tmp_path):
     quantizer, (z, modality) = started(replace(CONFIG, modality_code=modality_code)), vectors(40)
     quantizer.save(tmp_path)
-    assert torch.equal(ResidualQuantizer.load(tmp_path).encode(z, modality), quantizer.encode(z, modality))
+    assert torch.equal(
+        ResidualQuantizer.load(tmp_path).encode(z, modality), quantizer.encode(z, modality)
+    )
 
 
 @pytest.mark.parametrize("gradient", ["rotation", "straight_through"])
@@ -143,7 +154,8 @@ def test_codebooks_follow_the_batch_as_a_moving_average():
     quantizer = started()
     z, modality = vectors(50, seed=2)
     book, size, average = (
-        quantizer.get_buffer(f"{name}_0").clone() for name in ("codebook", "cluster_size", "embed_avg")
+        quantizer.get_buffer(f"{name}_0").clone()
+        for name in ("codebook", "cluster_size", "embed_avg")
     )
     quantizer.train()(z, modality)
     for code in range(3):
@@ -171,7 +183,8 @@ def test_a_dead_code_restarts_on_a_residual_of_the_batch_whatever_its_size(n):
     assert quantizer.codebook_1[4].norm() < 2
     assert quantizer.cluster_size_1[4] == pytest.approx(CONFIG.restart_ratio / 7)
     others = [0, 1, 2, 3, 5, 6]
-    assert (quantizer.codebook_1[others] - before[others]).norm(dim=1).max() < 0.2  # they only followed the batch
+    # they only followed the batch
+    assert (quantizer.codebook_1[others] - before[others]).norm(dim=1).max() < 0.2
 
 
 def test_a_code_that_restarts_near_another_takes_over_a_part_of_its_residuals():
@@ -180,8 +193,11 @@ def test_a_code_that_restarts_near_another_takes_over_a_part_of_its_residuals():
     shares = []
     for spread in (1.0, 0.2):
         torch.manual_seed(0)
-        quantizer = ResidualQuantizer(QuantizerConfig(64, levels=2, codebook_size=2, restart_spread=spread)).train()
-        quantizer.cluster_size_1[0], quantizer.codebook_1[1] = 1.0, 50.0  # no residual is near the second
+        quantizer = ResidualQuantizer(
+            QuantizerConfig(64, levels=2, codebook_size=2, restart_spread=spread)
+        ).train()
+        # no residual is near the second
+        quantizer.cluster_size_1[0], quantizer.codebook_1[1] = 1.0, 50.0
         for _ in range(2):
             codes = quantizer(z, modality).codes[:, 1]  # first it restarts, then it is used
         shares.append((codes == 1).float().mean().item())
@@ -197,15 +213,31 @@ def test_k_means_starts_with_fewer_vectors_than_codes():
 
 def test_few_codes_start_at_the_means_of_all_vectors_nearest_to_them():
     """The published first level has three codes, and clusters the whole first batch."""
-    quantizer, (z, modality) = ResidualQuantizer(replace(CONFIG, modality_code="emergent")), vectors(3000)
+    quantizer, (z, modality) = (
+        ResidualQuantizer(replace(CONFIG, modality_code="emergent")),
+        vectors(3000),
+    )
     quantizer.initialize(z, modality, seed=0, iterations=100)
     book, code = quantizer.codebooks[0], quantizer.encode(z)[:, 0]
-    torch.testing.assert_close(book, torch.stack([z[code == own].mean(0) for own in range(3)]), atol=1e-4, rtol=0)
+    torch.testing.assert_close(
+        book, torch.stack([z[code == own].mean(0) for own in range(3)]), atol=1e-4, rtol=0
+    )
 
 
 def test_the_defaults_are_the_published_values_but_for_the_named_departures():
-    published = {"dim": 768, "levels": 9, "codebook_size": 4096, "gradient": "rotation", "decay": 0.9}
-    departures = {"modality_code": "forced", "dead_ratio": 0.5, "restart_ratio": 0.5, "distance": "squared"}
+    published = {
+        "dim": 768,
+        "levels": 9,
+        "codebook_size": 4096,
+        "gradient": "rotation",
+        "decay": 0.9,
+    }
+    departures = {
+        "modality_code": "forced",
+        "dead_ratio": 0.5,
+        "restart_ratio": 0.5,
+        "distance": "squared",
+    }
     assert QuantizerConfig() == QuantizerConfig(**published, **departures, restart_spread=1.0)
 
 
@@ -222,18 +254,27 @@ def test_a_codebook_with_more_codes_than_an_id_can_hold_is_refused():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_published_distance_takes_the_first_of_codewords_at_nearly_equal_distance(seed):
-    """As the published code and as vector-quantize-pytorch compute it: sqrt(clamp(‖r‖² + ‖e‖² − 2⟨r, e⟩))."""
+    """As the published code and as vector-quantize-pytorch compute it: sqrt(clamp(‖r‖² + ‖e‖² −
+    2⟨r, e⟩)).
+    """
     generator = torch.Generator().manual_seed(seed)
     plain = ResidualQuantizer(replace(CONFIG, modality_code="emergent", codebook_size=200)).eval()
     for codebook in plain.codebooks:  # as k-means leaves them: codewords 4e-6 apart
-        codebook.copy_(torch.randn(6, generator=generator) + 4e-6 * torch.randn(codebook.shape, generator=generator))
+        codebook.copy_(
+            torch.randn(6, generator=generator)
+            + 4e-6 * torch.randn(codebook.shape, generator=generator)
+        )
     published = ResidualQuantizer(replace(plain.config, distance="published")).eval()
     published.load_state_dict(plain.state_dict())
     z = torch.randn(300, 6, generator=generator)
 
     residual, expected = z, []
     for codebook in plain.codebooks:
-        squares = residual.square().sum(-1)[:, None] + codebook.square().sum(-1)[None] + residual @ codebook.T * -2
+        squares = (
+            residual.square().sum(-1)[:, None]
+            + codebook.square().sum(-1)[None]
+            + residual @ codebook.T * -2
+        )
         code = (-squares.clamp(min=1e-8).sqrt()).argmax(-1)
         residual = residual - codebook[code]
         expected.append(code)
@@ -251,5 +292,7 @@ def test_both_distances_agree_where_codewords_lie_apart():
 def test_a_saved_quantizer_holds_only_its_codebooks(tmp_path):
     quantizer = started()
     quantizer.save(tmp_path)
-    assert sorted(load_file(tmp_path / "model.safetensors")) == [f"codebook_{level}" for level in range(4)]
+    assert sorted(load_file(tmp_path / "model.safetensors")) == [
+        f"codebook_{level}" for level in range(4)
+    ]
     assert quantizer.cluster_size_1.any()  # saving does not change the model itself

@@ -1,4 +1,6 @@
-"""The reader: which readings are possible, and that neither padding nor other requests change one."""
+"""The reader: which readings are possible, and that neither padding nor other requests change
+one.
+"""
 
 import torch
 
@@ -18,7 +20,9 @@ def test_a_request_has_the_readings_of_its_kind():
     readings, tags = tiny_reader()(states, mask, torch.tensor([False, True]))
     names = list(READINGS)
     for row, possible in zip(readings, (READINGS_OF_WORDS, READINGS_OF_PICTURES), strict=True):
-        assert {name for name, value in zip(names, row.tolist(), strict=True) if value > -torch.inf} == set(possible)
+        assert {
+            name for name, value in zip(names, row.tolist(), strict=True) if value > -torch.inf
+        } == set(possible)
     torch.testing.assert_close(readings.exp().sum(1), torch.ones(2))
     assert tags.shape == (2, 4, len(TAGS))
     torch.testing.assert_close(tags.exp().sum(2), torch.ones(2, 4))

@@ -70,7 +70,8 @@ def test_tied_weights_are_stored_once_in_half_precision_too(tmp_path):
     tiny_decoder().save(tmp_path / "whole")
     tiny_decoder().save(tmp_path / "half", half=True)
     assert (
-        load_file(tmp_path / "whole/model.safetensors").keys() == load_file(tmp_path / "half/model.safetensors").keys()
+        load_file(tmp_path / "whole/model.safetensors").keys()
+        == load_file(tmp_path / "half/model.safetensors").keys()
     )
 
 
@@ -79,7 +80,9 @@ def test_the_same_weights_give_the_same_bytes(tmp_path):
     for _ in range(2):
         decoder.save(tmp_path)
         stored.add((tmp_path / "model.safetensors").read_bytes())
-    assert len(stored) == 1 and len(load_file(tmp_path / "model.safetensors")) < len(decoder.state_dict())
+    assert len(stored) == 1 and len(load_file(tmp_path / "model.safetensors")) < len(
+        decoder.state_dict()
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,18 +92,27 @@ def test_the_same_weights_give_the_same_bytes(tmp_path):
         (lambda weight: weight.fill_(-torch.inf), "layer.weight holds a number that is not finite"),
         (lambda weight: weight.bfloat16(), "layer.weight holds torch.bfloat16, not torch.float32"),
         (lambda weight: weight.int(), "layer.weight holds torch.int32, not torch.float32"),
-        (lambda weight: weight.T.contiguous(), r"layer.weight has the shape \(3, 2\), its config says \(2, 3\)"),
+        (
+            lambda weight: weight.T.contiguous(),
+            r"layer.weight has the shape \(3, 2\), its config says \(2, 3\)",
+        ),
     ],
 )
-def test_weights_of_another_type_or_shape_or_that_are_not_finite_are_refused(tmp_path, change, reason):
+def test_weights_of_another_type_or_shape_or_that_are_not_finite_are_refused(
+    tmp_path, change, reason
+):
     save_model(Model(Config()), Config(), tmp_path)
     tensors = load_file(tmp_path / "model.safetensors")
-    save_file(tensors | {"layer.weight": change(tensors["layer.weight"])}, tmp_path / "model.safetensors")
+    save_file(
+        tensors | {"layer.weight": change(tensors["layer.weight"])}, tmp_path / "model.safetensors"
+    )
     with pytest.raises(UserError, match=reason):
         load_model(Model, Config, tmp_path)
 
 
-@pytest.mark.parametrize(("width", "reason"), [(10**5, "its config says"), (10**12, "you tried to allocate")])
+@pytest.mark.parametrize(
+    ("width", "reason"), [(10**5, "its config says"), (10**12, "you tried to allocate")]
+)
 def test_a_config_of_a_larger_model_than_its_weights_is_refused(tmp_path, width, reason):
     save_model(Model(Config()), Config(), tmp_path)
     (tmp_path / "config.json").write_text(f'{{"width": {width}}}')
@@ -141,7 +153,8 @@ class WideModel(nn.Module):
         super().__init__()
         self.wide, self.small = nn.Linear(512, 256), nn.Linear(4, config.width)
         self.head, self.filters = nn.Linear(512, 256), nn.Conv2d(64, 128, 3)
-        self.scale = nn.Parameter(torch.ones(2))  # a weight whose name is that of scales, as in some timm models
+        # a weight whose name is that of scales, as in some timm models
+        self.scale = nn.Parameter(torch.ones(2))
         self.register_buffer("count", torch.tensor(70_001))
 
 
@@ -153,7 +166,9 @@ def test_eight_bits_store_large_matrices_as_integers_and_lose_at_most_half_a_ste
     save_model(model, Config(), tmp_path, eight_bit=True)
     stored = load_file(tmp_path / "model.safetensors")
     assert stored["wide.weight"].dtype == torch.int8 and stored["wide.weight.scale"].shape == (256,)
-    others = {name: tensor.dtype for name, tensor in stored.items() if not name.startswith("wide.weight")}
+    others = {
+        name: tensor.dtype for name, tensor in stored.items() if not name.startswith("wide.weight")
+    }
     assert others.pop("count") == torch.int64 and set(others.values()) == {torch.float16}
 
     loaded = load_model(WideModel, Config, tmp_path).wide.weight
@@ -180,7 +195,9 @@ def test_an_eight_bit_matrix_whose_scales_do_not_fit_is_refused(tmp_path, damage
     elif damage == "no matrix":
         del tensors["wide.weight"]
     save_file(tensors, tmp_path / "model.safetensors")
-    with pytest.raises(UserError, match="has no scales that fit it|missing or unknown, such as wide.weight"):
+    with pytest.raises(
+        UserError, match="has no scales that fit it|missing or unknown, such as wide.weight"
+    ):
         load_model(WideModel, Config, tmp_path)
 
 
@@ -193,7 +210,9 @@ def test_a_weight_named_like_scales_is_loaded_from_every_kind_of_file(tmp_path):
 def test_the_heads_of_an_encoder_stay_in_half_precision(tmp_path):
     _, image = write_image_tower(tmp_path)
     write_text_tower(tmp_path / "text")
-    encoder = Encoder.from_towers(image, str(tmp_path / "text"), TowerSettings(dim=260, image_size=32))
+    encoder = Encoder.from_towers(
+        image, str(tmp_path / "text"), TowerSettings(dim=260, image_size=32)
+    )
     encoder.save(tmp_path, eight_bit=True)
     stored = load_file(tmp_path / "model.safetensors")
     heads = [name for name in stored if name.startswith(Encoder.half_weights)]

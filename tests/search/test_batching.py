@@ -41,7 +41,9 @@ class Device:
 
 
 class Crowd:
-    """Callers on threads of their own, whose requests arrive while the device is busy with a first one."""
+    """Callers on threads of their own, whose requests arrive while the device is busy with a first
+    one.
+    """
 
     def __init__(self, batcher: Batcher, device: Device, size: int = 4):
         self.batcher, self.device, self.size = batcher, device, size
@@ -66,7 +68,9 @@ class Crowd:
 
         self.threads.append(threading.Thread(target=wait, daemon=True))
         self.threads[-1].start()
-        wait_until(lambda: device.busy.is_set() if number == 0 else self.batcher._requests.qsize() > before)
+        wait_until(
+            lambda: device.busy.is_set() if number == 0 else self.batcher._requests.qsize() > before
+        )
 
     def __exit__(self, *error: object) -> None:
         self.device.gate.set()
@@ -76,7 +80,9 @@ class Crowd:
 
 def run(program: str) -> subprocess.CompletedProcess[str]:
     """What a process of its own does."""
-    return subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=30, capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, timeout=30, capture_output=True, text=True
+    )
 
 
 @pytest.fixture
@@ -93,7 +99,14 @@ def test_a_large_request_is_split_and_its_answers_come_back_in_order(batcher):
 
 def test_waiting_requests_with_equal_options_share_a_batch_in_order_of_arrival(batcher):
     with Crowd(batcher, device := Device()) as crowd:
-        for queries, options in (([1], "a"), ([2, 3], "b"), ([4, 5], "a"), ([6], "b"), ([7, 8], "a"), ([9], "a")):
+        for queries, options in (
+            ([1], "a"),
+            ([2, 3], "b"),
+            ([4, 5], "a"),
+            ([6], "b"),
+            ([7, 8], "a"),
+            ([9], "a"),
+        ):
             crowd.ask(queries, options)
 
     assert device.batches[1:] == [("a", [1, 4, 5, 9]), ("b", [2, 3, 6]), ("a", [7, 8])]
@@ -115,7 +128,9 @@ def test_different_work_never_shares_a_batch(batcher):
 
 def test_only_a_batch_of_several_requests_is_followed_by_a_pause(batcher, monkeypatch):
     pauses = []
-    monkeypatch.setattr(batching, "time", SimpleNamespace(sleep=pauses.append, monotonic=time.monotonic))
+    monkeypatch.setattr(
+        batching, "time", SimpleNamespace(sleep=pauses.append, monotonic=time.monotonic)
+    )
     for queries in ([1], [2, 3]):
         batcher.run(Device(), queries, "", size=4)
     assert not pauses
@@ -169,7 +184,9 @@ def test_work_that_returns_too_few_answers_fails(batcher):
 
 @pytest.fixture
 def interruptible():
-    """A shell lets what it starts in the background ignore Ctrl+C, and Python then sets no handler."""
+    """A shell lets what it starts in the background ignore Ctrl+C, and Python then sets no
+    handler.
+    """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -205,7 +222,8 @@ def test_all_engines_of_a_process_share_a_thread_which_keeps_the_cores_where_oth
     program = (
         "import threading, torch; from genius.search import batching\n"
         "torch.set_num_threads(3); batching.leave_cores_to_engines()\n"
-        "started = threading.Thread(target=lambda: print(torch.get_num_threads())); started.start(); started.join()\n"
+        "started = threading.Thread(target=lambda: print(torch.get_num_threads())); "
+        "started.start(); started.join()\n"
         "print(torch.get_num_threads(), batching.engine_thread().call(torch.get_num_threads))"
     )
     ended = run(program)
@@ -216,8 +234,10 @@ def test_a_process_that_ends_waits_for_work_that_has_begun():
     program = (
         "import threading, torch; from genius.search.batching import engine_thread\n"
         "begun, numbers = threading.Event(), torch.ones(500, 500)\n"
-        "work = lambda: (begun.set(), [numbers @ numbers for _ in range(200)], print('done')) and None\n"
-        "threading.Thread(target=engine_thread().call, args=(work,), daemon=True).start(); begun.wait()"
+        "work = lambda: (begun.set(), [numbers @ numbers for _ in range(200)], "
+        "print('done')) and None\n"
+        "threading.Thread(target=engine_thread().call, args=(work,), "
+        "daemon=True).start(); begun.wait()"
     )
     ended = run(program)
     assert (ended.returncode, ended.stdout) == (0, "done\n"), ended.stderr
@@ -234,7 +254,10 @@ def test_work_may_run_more_work(batcher):
 
 def test_a_called_function_runs_on_the_same_thread_by_itself(batcher):
     with Crowd(batcher, device := Device()) as crowd:
-        threads = [threading.Thread(target=lambda: batcher.call(lambda: device([7], "called"))) for _ in range(2)]
+        threads = [
+            threading.Thread(target=lambda: batcher.call(lambda: device([7], "called")))
+            for _ in range(2)
+        ]
         for thread in threads:
             thread.start()
         wait_until(lambda: batcher._requests.qsize() == 2)
@@ -252,7 +275,8 @@ def test_a_process_ends_while_its_device_is_busy():
         "import threading, time; from genius.search.batching import Batcher\n"
         "batcher, busy = Batcher(), threading.Event()\n"
         "def work(queries, options): busy.set(); time.sleep(60)\n"
-        "threading.Thread(target=batcher.run, args=(work, [1], '', 1), daemon=True).start(); busy.wait()"
+        "threading.Thread(target=batcher.run, args=(work, [1], '', 1), "
+        "daemon=True).start(); busy.wait()"
     )
     ended = run(program)
     assert (ended.returncode, ended.stderr) == (0, "")
@@ -283,7 +307,12 @@ def test_clients_take_turns_and_who_does_not_listen_comes_last():
     def request(client: str, listens: bool = True) -> batching._Request:
         return batching._Request(len, "", [client], 1, batching.Asker(client, listens))
 
-    waiting = [request("gone", listens=False), *(request("many") for _ in range(3)), request("one"), request("two")]
+    waiting = [
+        request("gone", listens=False),
+        *(request("many") for _ in range(3)),
+        request("one"),
+        request("two"),
+    ]
     served, order = {}, []
     while waiting:
         (first,) = batching._next_batch(waiting, served)

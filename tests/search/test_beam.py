@@ -15,11 +15,17 @@ QUERIES = 3
 def build(n: int, sizes=SIZES, seed: int = 0) -> tuple[IDTable, Trie, dict[int, tuple[int, ...]]]:
     """-> table, trie, and number -> codes of every ID."""
     table = IDTable.build(np.random.default_rng(seed).integers(sizes, size=(n, len(sizes))), sizes)
-    return table, Trie(table), {number: tuple(table.codes(number).tolist()) for number in table.ids.tolist()}
+    return (
+        table,
+        Trie(table),
+        {number: tuple(table.codes(number).tolist()) for number in table.ids.tolist()},
+    )
 
 
 def slow_beam_search(decoder, query, ids, beams, weight):
-    """One query, Python lists: (score, prefix) of every level's beams, and everything considered."""
+    """One query, Python lists: (score, prefix) of every level's beams, and everything
+    considered.
+    """
     kept, considered = [(0.0, ())], []
     for level in range(len(SIZES)):
         valid = {codes[: level + 1] for codes in ids.values()}
@@ -45,7 +51,9 @@ def test_a_wide_beam_agrees_with_scoring_every_id(n, weight):
         scores = {number: decoder.score(query, codes, weight) for number, codes in ids.items()}
         best = sorted(scores, key=lambda number: -scores[number])
         assert found.low[query].tolist() == best
-        np.testing.assert_allclose(found.scores[query], [scores[number] for number in best], rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(
+            found.scores[query], [scores[number] for number in best], rtol=1e-4, atol=1e-4
+        )
 
 
 @pytest.mark.parametrize("weight", [1.0, 0.4, 0.0])
@@ -57,7 +65,9 @@ def test_a_narrow_beam_keeps_what_a_slow_beam_search_keeps(beams, weight):
     for query in range(QUERIES):
         kept, _ = slow_beam_search(decoder, query, ids, beams, weight)
         assert [ids[i] for i in found.low[query].tolist()] == [codes for _, codes in kept]
-        np.testing.assert_allclose(found.scores[query], [score for score, _ in kept], rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(
+            found.scores[query], [score for score, _ in kept], rtol=1e-4, atol=1e-4
+        )
 
 
 @pytest.mark.parametrize("weight", [1.0, 0.4, 0.0])
@@ -67,7 +77,10 @@ def test_each_id_carries_its_log_probability_whatever_the_ranking(weight):
     found = beam_search(decoder, decoder.features, trie, 9, decoder_weight=weight)
     for query in range(QUERIES):
         expected = [
-            sum(decoder.readable(query, ids[i][:level], weight)[ids[i][level]] for level in range(len(SIZES)))
+            sum(
+                decoder.readable(query, ids[i][:level], weight)[ids[i][level]]
+                for level in range(len(SIZES))
+            )
             for i in found.low[query].tolist()
         ]
         np.testing.assert_allclose(found.log_probs[query], expected, rtol=1e-4, atol=1e-4)
@@ -79,7 +92,9 @@ def test_probabilities_of_the_first_code_sum_to_one_though_other_tokens_have_a_s
     decoder = FixedDecoder(SIZES, QUERIES)
     assert decoder.tables[0].exp().sum(-1).max() < 0.9
     for settle in (False, True):
-        found = beam_search(decoder, decoder.features, trie, 9, decoder_weight=weight, settle=settle)
+        found = beam_search(
+            decoder, decoder.features, trie, 9, decoder_weight=weight, settle=settle
+        )
         torch.testing.assert_close(found.first_log_probs.exp().sum(1), torch.ones(QUERIES))
 
 
@@ -109,7 +124,10 @@ def test_geometry_alone_never_runs_the_decoder_and_finds_the_nearest_quantized_v
     decoder.start = decoder.step = None
     found = beam_search(decoder, decoder.features, trie, beams=len(ids), decoder_weight=0)
     vectors = torch.stack(
-        [sum(book[code] for book, code in zip(decoder.codebooks, codes, strict=True)) for codes in ids.values()]
+        [
+            sum(book[code] for book, code in zip(decoder.codebooks, codes, strict=True))
+            for codes in ids.values()
+        ]
     )
     nearest = torch.tensor(list(ids))[torch.cdist(decoder.features, vectors).argsort(dim=1)]
     assert torch.equal(found.low, nearest)
@@ -119,7 +137,12 @@ def test_geometry_alone_never_runs_the_decoder_and_finds_the_nearest_quantized_v
 @pytest.mark.parametrize("beams", [1, 3, 8, 1000])
 def test_every_query_finds_all_ids_or_as_many_as_requested_and_none_twice(beams):
     # lopsided: one modality holds a single ID, another most of them
-    codes = [[0, 0, 0, 0], [1, 1, 1, 1], [1, 1, 1, 2], *([2, *rest] for rest in np.ndindex(4, 5, 6))]
+    codes = [
+        [0, 0, 0, 0],
+        [1, 1, 1, 1],
+        [1, 1, 1, 2],
+        *([2, *rest] for rest in np.ndindex(4, 5, 6)),
+    ]
     table = IDTable.build(np.array(codes), SIZES)
     decoder = FixedDecoder(SIZES, QUERIES)
     for query in range(QUERIES):
@@ -161,11 +184,18 @@ def test_the_trace_records_the_search(weight):
         parents = [()]
         for level, (step, slow) in enumerate(zip(found.trace[query], considered, strict=True)):
             slow = slow[: TRACE_FACTOR * beams]
-            prefixes = [parents[parent] + (code,) for parent, code in zip(step.parent, step.code.tolist(), strict=True)]
+            prefixes = [
+                parents[parent] + (code,)
+                for parent, code in zip(step.parent, step.code.tolist(), strict=True)
+            ]
             assert prefixes == [prefix for _, prefix in slow]
-            np.testing.assert_allclose(step.score, [score for score, _ in slow], rtol=1e-4, atol=1e-4)
+            np.testing.assert_allclose(
+                step.score, [score for score, _ in slow], rtol=1e-4, atol=1e-4
+            )
             assert step.kept.tolist() == [i < beams for i in range(len(prefixes))]
-            for prefix, log_prob, items in zip(prefixes, step.step_log_prob, step.items, strict=True):
+            for prefix, log_prob, items in zip(
+                prefixes, step.step_log_prob, step.items, strict=True
+            ):
                 log_probs = decoder.readable(query, prefix[:-1], weight)
                 below = [number for number, codes in ids.items() if codes[: level + 1] == prefix]
                 assert log_prob == pytest.approx(log_probs[prefix[-1]], abs=1e-4)
@@ -183,6 +213,8 @@ def test_the_share_of_valid_codes_is_known_where_float32_cannot_hold_it():
     prefixes = Prefixes.empty(0, 2, torch.device("cpu"))._replace(score=torch.zeros(2, 3))
     query, beam = torch.tensor([0, 0, 0, 1]), torch.tensor([0, 0, 2, 1])
     log_prob = torch.tensor([-200.0, -201.0, -1.0, -0.5])
-    found = Recorder._log_valid(prefixes, Continuations(query, beam, *[query] * 2, log_prob, log_prob))
+    found = Recorder._log_valid(
+        prefixes, Continuations(query, beam, *[query] * 2, log_prob, log_prob)
+    )
     both, nothing = np.logaddexp(-200, -201), -np.inf
     np.testing.assert_allclose(found, [[both, nothing, -1], [nothing, -0.5, nothing]], rtol=1e-6)

@@ -61,10 +61,13 @@ def test_a_blended_beam_agrees_with_blending_every_id(weight):
     scanned = Scan(Pool(table, trie), Codewords(decoder.codebooks)).best(queries(), len(table))
     of_items = torch.empty(QUERIES, len(table)).scatter_(1, scanned.positions, scanned.scores)
     geometry = of_items[:, torch.from_numpy(table.ids)]
-    expected = (weight * exhaustive(decoder, queries(), codes) + (1 - weight) * decoder.blend_scale * geometry).sort(
-        descending=True
+    expected = (
+        weight * exhaustive(decoder, queries(), codes)
+        + (1 - weight) * decoder.blend_scale * geometry
+    ).sort(descending=True)
+    found = beam_search(
+        IncrementalDecoder(decoder), queries(), trie, len(table), decoder_weight=weight
     )
-    found = beam_search(IncrementalDecoder(decoder), queries(), trie, len(table), decoder_weight=weight)
     torch.testing.assert_close(found.scores, expected.values, rtol=1e-4, atol=1e-4)
     assert torch.equal(numbers(table, found), expected.indices)
 
@@ -102,7 +105,9 @@ def test_ids_and_scores_are_those_of_transformers_generate(beams):
         mine = {
             tuple(row): score
             for row, score in zip(
-                codes[numbers(table, found)[query]].tolist(), found.scores[query].tolist(), strict=True
+                codes[numbers(table, found)[query]].tolist(),
+                found.scores[query].tolist(),
+                strict=True,
             )
         }
         if beams == 1:

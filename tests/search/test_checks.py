@@ -6,13 +6,23 @@ from PIL import Image
 
 from genius.errors import UserError
 from genius.schema import Query, SearchOptions
-from genius.search.checks import MAX_TEXT, check_query, checked_k, checked_options, checked_queries, resolve_options
+from genius.search.checks import (
+    MAX_TEXT,
+    check_query,
+    checked_k,
+    checked_options,
+    checked_queries,
+    resolve_options,
+)
 
 
 @pytest.mark.parametrize(
     "field, value",
     [
-        *(("beams", value) for value in (0, -1, 201, 2.5, math.nan, math.inf, 1e308, True, "5", None, [5])),
+        *(
+            ("beams", value)
+            for value in (0, -1, 201, 2.5, math.nan, math.inf, 1e308, True, "5", None, [5])
+        ),
         *(("k", value) for value in (0, -1, 501, 2.5, math.nan, -math.inf, False, "5", None)),
         *(("decoder_weight", value) for value in (-0.1, 1.1, math.nan, math.inf, True, "1")),
         *(("mode", value) for value in ("fast", "", "Both", 1, None, ["scan"])),
@@ -32,7 +42,9 @@ def test_an_invalid_option_is_named_with_its_value(field, value):
 
 def test_options_at_their_limits_pass_and_whole_floats_become_ints():
     options = checked_options(SearchOptions(beams=200.0, k=np.int64(500), decoder_weight=0))
-    assert (options.beams, options.k) == (200, 500) and type(options.beams) is type(options.k) is int
+    assert (options.beams, options.k) == (200, 500) and type(options.beams) is type(
+        options.k
+    ) is int
     assert checked_options(SearchOptions(beams=1, k=1, decoder_weight=1.0)).beams == 1
     assert checked_k(7.0) == 7
 
@@ -48,7 +60,9 @@ def test_options_at_their_limits_pass_and_whole_floats_become_ints():
     ],
 )
 def test_what_options_leave_open_is_chosen_for_the_run(given, has_fused, mode, order):
-    resolved = resolve_options(SearchOptions(k=7, prefix=(1,), **given), has_fused, decoder_weight=0.3)
+    resolved = resolve_options(
+        SearchOptions(k=7, prefix=(1,), **given), has_fused, decoder_weight=0.3
+    )
     assert (resolved.mode, resolved.order, resolved.decoder_weight) == (mode, order, 0.3)
     assert (resolved.k, resolved.prefix) == (7, (1,))
     assert resolve_options(resolved, has_fused, 0.9) == resolved
@@ -64,7 +78,9 @@ def test_fused_features_that_an_index_lacks_are_refused():
 
 
 def test_an_unknown_mode_is_refused_with_the_choices():
-    with pytest.raises(UserError, match="^The mode must be one of both, generate, scan, not 'quick'.$"):
+    with pytest.raises(
+        UserError, match="^The mode must be one of both, generate, scan, not 'quick'.$"
+    ):
         checked_options(SearchOptions(mode="quick"))
 
 
@@ -87,9 +103,18 @@ def test_a_query_without_a_text_or_an_image_is_refused(query):
 def test_a_picture_is_opened_from_a_path_bytes_or_what_pillow_made_of_them(tmp_path):
     file, clear = tmp_path / "photo.png", Image.new("RGBA", (4, 3), (255, 0, 0, 0))
     clear.save(file)
-    sources = [file, str(file), file.read_bytes(), clear, Image.open(file), Image.new("RGB", (4, 3), "white")]
+    sources = [
+        file,
+        str(file),
+        file.read_bytes(),
+        clear,
+        Image.open(file),
+        Image.new("RGB", (4, 3), "white"),
+    ]
     opened = [query.image for query in checked_queries([Query(image=source) for source in sources])]
-    assert all(image.mode == "RGB" and image.getpixel((0, 0)) == (255, 255, 255) for image in opened)
+    assert all(
+        image.mode == "RGB" and image.getpixel((0, 0)) == (255, 255, 255) for image in opened
+    )
 
 
 @pytest.mark.parametrize(
@@ -122,10 +147,16 @@ def test_an_unreadable_or_long_text_is_refused(query, words):
 
 def test_a_text_of_which_nothing_is_seen_is_none_beside_a_picture():
     picture = Image.new("RGB", (4, 4))
-    assert [query.text for query in checked_queries([Query("\u200b", picture), Query(" a ", picture)])] == ["", " a "]
+    assert [
+        query.text for query in checked_queries([Query("\u200b", picture), Query(" a ", picture)])
+    ] == ["", " a "]
 
 
 def test_a_text_a_picture_or_both_make_a_query():
     picture = Image.new("RGB", (4, 4))
-    for query in (Query(text="a"), Query(image=picture), Query(text="👩‍👩‍👧", image=picture, instruction="Find")):
+    for query in (
+        Query(text="a"),
+        Query(image=picture),
+        Query(text="👩‍👩‍👧", image=picture, instruction="Find"),
+    ):
         check_query(query)

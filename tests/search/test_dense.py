@@ -44,12 +44,17 @@ def test_approximate_indexes_find_most_of_what_flat_search_finds():
     embeddings = (points / np.linalg.norm(points, axis=1, keepdims=True)).astype(np.float16)
     queries = embeddings[:50].astype(np.float32)
     _, exact = flat_search(embeddings, queries, 10)
-    hnsw, ivf = build_hnsw(embeddings), build_ivf_pq(embeddings, lists=8, code_bytes=8, training=2000)
+    hnsw, ivf = (
+        build_hnsw(embeddings),
+        build_ivf_pq(embeddings, lists=8, code_bytes=8, training=2000),
+    )
     ivf.nprobe = 4
     for index, least in ((hnsw, 0.95), (ivf, 0.4)):
         _, rows = index.search(queries, 10)
         assert index.ntotal == 2000
-        assert np.mean([len(set(a) & set(b)) / 10 for a, b in zip(rows, exact, strict=True)]) > least
+        assert (
+            np.mean([len(set(a) & set(b)) / 10 for a, b in zip(rows, exact, strict=True)]) > least
+        )
 
 
 @pytest.mark.parametrize("n", [2, 3, 100, 255])

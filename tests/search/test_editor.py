@@ -29,13 +29,21 @@ def test_the_next_search_finds_added_items_and_no_removed_ones(editor, tmp_path)
     picture, broken = tmp_path / "zebra.png", tmp_path / "broken.png"
     Image.linear_gradient("L").save(picture)
     broken.write_bytes(b"no picture")
-    (added,) = editor.add([("A zebra on a tree.", None), ("", picture), ("A boat.", broken), ("", picture)])
-    assert (added.new, added.duplicate, added.unreadable) == (2, 1, 1) and "broken.png" in added.complaints[0]
+    (added,) = editor.add(
+        [("A zebra on a tree.", None), ("", picture), ("A boat.", broken), ("", picture)]
+    )
+    assert (added.new, added.duplicate, added.unreadable) == (
+        2,
+        1,
+        1,
+    ) and "broken.png" in added.complaints[0]
     (text,) = editor.engine.search([Query("A zebra on a tree.")])[0].hits[:1]
     (shown,) = editor.engine.search([Query("", Image.open(picture).convert("RGB"))])[0].hits[:1]
     assert (text.item.id, shown.item.id) == ("1:1", "1:2")
     editor.remove(["1:1"])
-    assert "1:1" not in [hit.item.id for hit in editor.engine.search([Query("A zebra on a tree.")])[0].hits]
+    assert "1:1" not in [
+        hit.item.id for hit in editor.engine.search([Query("A zebra on a tree.")])[0].hits
+    ]
     assert editor.compact() and not editor.compact()
     assert editor.engine.index.config.segments == (N + 1,)
     assert Run(editor.run).folder("index") == editor.engine.index.folder
@@ -53,11 +61,20 @@ def test_searches_find_the_first_items_while_the_others_are_still_added(editor, 
     assert next(changes).new == 2
     found = editor.engine.search("A zebra 1.", SearchOptions(k=9, added=True)).hits
     assert found[0].item.id == "1:1" and len(found) == 2
-    assert sum(changes, start=Added(0, 0, 0, 0, (), ())) == Added(2, 0, 1, 0, (), (), (("A zebra 2.", "item 1:2"),))
-    assert [item.id for item in editor.engine.index.items(range(N, N + 4))] == ["1:1", "1:2", "1:4", "1:5"]
+    assert sum(changes, start=Added(0, 0, 0, 0, (), ())) == Added(
+        2, 0, 1, 0, (), (), (("A zebra 2.", "item 1:2"),)
+    )
+    assert [item.id for item in editor.engine.index.items(range(N, N + 4))] == [
+        "1:1",
+        "1:2",
+        "1:4",
+        "1:5",
+    ]
 
 
-def test_a_working_copy_is_kept_or_forgotten_and_the_run_stays_as_it_is(editor, tmp_path, monkeypatch):
+def test_a_working_copy_is_kept_or_forgotten_and_the_run_stays_as_it_is(
+    editor, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     run, engine = editor.run, editor.engine
     before, trained = describe(run), engine.index
@@ -73,8 +90,14 @@ def test_a_working_copy_is_kept_or_forgotten_and_the_run_stays_as_it_is(editor, 
     list(editor.add([("A zebra on a tree.", None)]))
     editor.remove(["0:0"])
     kept = editor.keep("mine")
-    assert kept == Path("runs/mine") and Index.load(Run(kept).folder("index")).config == engine.index.config
-    assert Engine.load(kept, "cpu").search("A zebra on a tree.").hits[0].item.text == "A zebra on a tree."
+    assert (
+        kept == Path("runs/mine")
+        and Index.load(Run(kept).folder("index")).config == engine.index.config
+    )
+    assert (
+        Engine.load(kept, "cpu").search("A zebra on a tree.").hits[0].item.text
+        == "A zebra on a tree."
+    )
     with pytest.raises(UserError, match="There is runs/mine already; choose another name"):
         editor.keep("mine")
     with write_lock(editor.copy), pytest.raises(UserError, match="is being changed already"):
@@ -104,7 +127,9 @@ def test_working_copies_of_killed_programs_are_deleted_and_those_in_use_are_not(
         assert first.is_dir() and second.is_dir() and first != second and not left.exists()
 
 
-def test_where_nothing_can_be_written_beside_the_run_its_copy_is_a_temporary_file(tmp_path, monkeypatch):
+def test_where_nothing_can_be_written_beside_the_run_its_copy_is_a_temporary_file(
+    tmp_path, monkeypatch
+):
     def refuse(*_, **__):
         raise PermissionError
 
@@ -115,7 +140,9 @@ def test_where_nothing_can_be_written_beside_the_run_its_copy_is_a_temporary_fil
     assert not folder.exists()
 
 
-def test_items_are_encoded_on_the_engines_thread_a_few_at_a_time_and_searches_go_on(editor, monkeypatch):
+def test_items_are_encoded_on_the_engines_thread_a_few_at_a_time_and_searches_go_on(
+    editor, monkeypatch
+):
     engine, calls, started, release = editor.engine, [], threading.Event(), threading.Event()
 
     def forward(pixels, image_mask, *texts):
@@ -126,7 +153,9 @@ def test_items_are_encoded_on_the_engines_thread_a_few_at_a_time_and_searches_go
 
     monkeypatch.setattr(engine.encoder, "forward", forward)
     found = []
-    add = threading.Thread(target=lambda: found.extend(editor.add([(f"A zebra {n}.", None) for n in range(20)])))
+    add = threading.Thread(
+        target=lambda: found.extend(editor.add([(f"A zebra {n}.", None) for n in range(20)]))
+    )
     search = threading.Thread(target=lambda: found.extend(engine.search([Query("A red dog.")])))
     add.start()
     assert started.wait(60)

@@ -45,7 +45,9 @@ def close(result, other) -> bool:
     return (
         [hit.row for hit in result.hits] == [hit.row for hit in other.hits]
         and [id.codes for id in result.generated] == [id.codes for id in other.generated]
-        and np.allclose(*([id.score for id in each.generated] for each in (result, other)), atol=1e-4)
+        and np.allclose(
+            *([id.score for id in each.generated] for each in (result, other)), atol=1e-4
+        )
     )
 
 
@@ -70,7 +72,11 @@ def test_a_result_is_whole_and_agrees_with_itself(engine, mode):
         assert result.first_code_probabilities.shape == (len(Modality),)
         assert (
             list(result.milliseconds)
-            == [stage for stage in STAGES if stage not in {"generate": "scan", "scan": "beam"}.get(mode, "")]
+            == [
+                stage
+                for stage in STAGES
+                if stage not in {"generate": "scan", "scan": "beam"}.get(mode, "")
+            ]
             and min(result.milliseconds.values()) >= 0
         )
         assert result.trace is None
@@ -98,7 +104,9 @@ def test_without_reranking_hits_come_in_generated_order(engine):
 
 def test_with_all_ids_as_beams_reranking_is_dense_search(engine):
     _, rows = engine.dense(QUERIES, 7)
-    for result, expected in zip(engine.search(QUERIES, SearchOptions(beams=200, k=7)), rows, strict=True):
+    for result, expected in zip(
+        engine.search(QUERIES, SearchOptions(beams=200, k=7)), rows, strict=True
+    ):
         assert [hit.row for hit in result.hits] == expected.tolist()
 
 
@@ -107,7 +115,9 @@ def test_a_query_is_answered_alike_alone_and_in_any_batch(engine, monkeypatch):
     together = engine.search(QUERIES, options)
     monkeypatch.setattr(engine_module, "BATCH_BEAMS", 18)  # three queries at once
     assert all(map(close, together, engine.search(QUERIES, options)))
-    assert all(close(together[i], engine.search([query], options)[0]) for i, query in enumerate(QUERIES))
+    assert all(
+        close(together[i], engine.search([query], options)[0]) for i, query in enumerate(QUERIES)
+    )
     assert engine.search([], options) == []
 
 
@@ -121,7 +131,9 @@ def test_queries_from_sixteen_threads_get_the_answers_that_one_gets(engine):
         for _ in range(20):
             way, chosen = rng.randrange(2), rng.choices(range(len(QUERIES)), k=rng.randint(1, 4))
             found = engine.search([QUERIES[i] for i in chosen], ways[way])
-            alike += [close(result, expected[way][i]) for i, result in zip(chosen, found, strict=True)]
+            alike += [
+                close(result, expected[way][i]) for i, result in zip(chosen, found, strict=True)
+            ]
         return all(alike)
 
     with ThreadPoolExecutor(16) as threads:
@@ -161,7 +173,9 @@ def test_the_decoder_weight_is_that_of_the_run_unless_an_option_sets_it(engine, 
     assert used == [engine.decoder.config.decoder_weight, 0, 0.25]
 
 
-def test_every_result_has_the_probability_of_each_of_its_codes_whether_or_not_it_was_generated(engine):
+def test_every_result_has_the_probability_of_each_of_its_codes_whether_or_not_it_was_generated(
+    engine,
+):
     for mode in MODES:
         for result in engine.search(QUERIES, SearchOptions(beams=3, k=40, mode=mode, trace=True)):
             known = {id.codes: id.log_prob for id in result.generated}
@@ -181,9 +195,13 @@ def test_both_finds_what_generation_and_the_scan_find_each_item_once(engine, mon
         engine.retrieve(encoded, SearchOptions(beams=3, k=1, mode=mode)).candidates
         for mode in ("generate", "scan", "both")
     )
-    distances = torch.cdist(encoded.z, engine.quantizer.decode(torch.from_numpy(engine.index.codes(range(40)))))
+    distances = torch.cdist(
+        encoded.z, engine.quantizer.decode(torch.from_numpy(engine.index.codes(range(40))))
+    )
     for query in range(len(QUERIES)):
-        first, nearest, found = (each.row[each.query == query].tolist() for each in (generated, scanned, both))
+        first, nearest, found = (
+            each.row[each.query == query].tolist() for each in (generated, scanned, both)
+        )
         assert found == first + [row for row in nearest if row not in first]
         assert both.generated_rank[both.query == query].tolist() == list(range(1, len(found) + 1))
         assert both.counts[query] == len(found) and len(nearest) == 4
@@ -208,15 +226,23 @@ def test_more_beams_mean_fewer_queries_in_a_batch():
 
 def test_the_query_codes_are_the_querys_own_feature_quantized(engine):
     z = engine.encode(QUERIES).z
-    for result, codes in zip(engine.search(QUERIES), engine.quantizer.encode(z).tolist(), strict=True):
+    for result, codes in zip(
+        engine.search(QUERIES), engine.quantizer.encode(z).tolist(), strict=True
+    ):
         assert result.query_codes == tuple(codes)
 
 
 def test_a_pool_limits_what_is_found(engine):
     rows = np.array([3, 8, 21, 30])
-    found = engine.retrieve(engine.encode(QUERIES), SearchOptions(beams=50, k=6), engine.index.pool(rows))
-    assert [sorted(row) for row in found.ranked.rows[:, :4].tolist()] == [rows.tolist()] * len(QUERIES)
-    assert (found.ranked.rows[:, 4:] == -1).all() and found.candidates.counts.tolist() == [4] * len(QUERIES)
+    found = engine.retrieve(
+        engine.encode(QUERIES), SearchOptions(beams=50, k=6), engine.index.pool(rows)
+    )
+    assert [sorted(row) for row in found.ranked.rows[:, :4].tolist()] == [rows.tolist()] * len(
+        QUERIES
+    )
+    assert (found.ranked.rows[:, 4:] == -1).all() and found.candidates.counts.tolist() == [4] * len(
+        QUERIES
+    )
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -224,30 +250,44 @@ def test_a_pool_limits_what_is_found(engine):
 def test_a_forced_modality_finds_the_best_items_of_that_modality(engine, modality, mode):
     options = SearchOptions(beams=200, k=6, modality=modality, mode=mode)
     kept = np.flatnonzero(engine.index.modalities == modality)
-    _, expected = flat_search(engine.index.embeddings, engine.encode(QUERIES).embeddings.numpy(), 6, kept)
+    _, expected = flat_search(
+        engine.index.embeddings, engine.encode(QUERIES).embeddings.numpy(), 6, kept
+    )
     plain = engine.search(QUERIES, SearchOptions(mode=mode))
-    for result, unforced, rows in zip(engine.search(QUERIES, options), plain, expected, strict=True):
+    for result, unforced, rows in zip(
+        engine.search(QUERIES, options), plain, expected, strict=True
+    ):
         assert [hit.row for hit in result.hits] == rows.tolist()
         assert {hit.item.modality for hit in result.hits} == {modality}
         assert {found.codes[0] for found in result.generated} <= {int(modality)}
         assert all(hit.codes == tuple(engine.index.codes([hit.row])[0]) for hit in result.hits)
-        np.testing.assert_allclose(result.first_code_probabilities, unforced.first_code_probabilities, rtol=1e-4)
+        np.testing.assert_allclose(
+            result.first_code_probabilities, unforced.first_code_probabilities, rtol=1e-4
+        )
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("length", [1, 2, 4])
 def test_a_prefix_leaves_its_ids_with_the_scores_that_they_have_among_all(engine, mode, length):
-    """With all IDs as beams, the IDs below a prefix are those of the unrestricted search, in its order."""
+    """With all IDs as beams, the IDs below a prefix are those of the unrestricted search, in its
+    order.
+    """
     for query in QUERIES:
         (free,) = engine.search([query], SearchOptions(beams=200, k=40, order="score"))
         prefix = free.generated[-1].codes[:length]
-        (found,) = engine.search([query], SearchOptions(beams=200, k=40, mode=mode, prefix=prefix, trace=True))
+        (found,) = engine.search(
+            [query], SearchOptions(beams=200, k=40, mode=mode, prefix=prefix, trace=True)
+        )
         below = {one.codes: one.score for one in free.generated if one.codes[:length] == prefix}
         assert {hit.codes for hit in found.hits} == set(below)
-        assert {hit.item.id for hit in found.hits} == {hit.item.id for hit in free.hits if hit.codes in below}
+        assert {hit.item.id for hit in found.hits} == {
+            hit.item.id for hit in free.hits if hit.codes in below
+        }
         if mode != "scan":
             assert [one.codes for one in found.generated] == list(below)
-            np.testing.assert_allclose([one.score for one in found.generated], list(below.values()), atol=1e-4)
+            np.testing.assert_allclose(
+                [one.score for one in found.generated], list(below.values()), atol=1e-4
+            )
 
 
 @pytest.mark.parametrize("prefix", [(0, 99), (-1,), (2, 4, 4, 4, 4), (1 << 40,)])
@@ -259,28 +299,37 @@ def test_a_prefix_without_items_is_refused_in_one_sentence(engine, prefix):
 
 
 def test_a_modality_that_the_index_lacks_is_refused_in_one_sentence(tmp_path):
-    engine = Engine.load(publish_tiny_run(tmp_path / "run", n=2).path, "cpu")  # a picture and a text
+    # a picture and a text
+    engine = Engine.load(publish_tiny_run(tmp_path / "run", n=2).path, "cpu")
     with pytest.raises(UserError, match="holds no items of the modality pair; search for another"):
         engine.search(QUERIES, SearchOptions(modality=Modality.PAIR))
     assert engine.search(QUERIES[:1], SearchOptions(modality=Modality.TEXT))[0].hits[0].row == 1
     for result in engine.search(QUERIES, SearchOptions(k=2)):  # and nothing says that it was meant
         probabilities = result.first_code_probabilities
-        assert probabilities[Modality.PAIR] == 0 and probabilities.sum() == pytest.approx(1, abs=1e-5)
+        assert probabilities[Modality.PAIR] == 0 and probabilities.sum() == pytest.approx(
+            1, abs=1e-5
+        )
 
 
 def test_a_batch_of_nothing_gives_no_results_and_is_not_encoded(engine):
     assert engine.search([]) == []
     assert engine.encoder.embed([], []).shape == (0, engine.encoder.dim)
-    assert engine.quantizer.encode(torch.zeros(0, engine.encoder.dim)).shape == (0, len(engine.index.code_sizes))
+    assert engine.quantizer.encode(torch.zeros(0, engine.encoder.dim)).shape == (
+        0,
+        len(engine.index.code_sizes),
+    )
     with pytest.raises(UserError, match="no query to encode"):
         engine.encode([])
 
 
-@pytest.mark.parametrize("options", [SearchOptions(beams=6, k=5), SearchOptions(trace=True, modality=Modality.TEXT)])
+@pytest.mark.parametrize(
+    "options", [SearchOptions(beams=6, k=5), SearchOptions(trace=True, modality=Modality.TEXT)]
+)
 def test_searching_by_the_vectors_of_a_result_repeats_it(engine, options):
     results = engine.search(QUERIES, options)
     vectors = EncodedQueries.from_vectors(
-        np.stack([result.embedding for result in results]), np.stack([result.z for result in results])
+        np.stack([result.embedding for result in results]),
+        np.stack([result.z for result in results]),
     )
     for again, result in zip(engine.search_encoded(vectors, options), results, strict=True):
         assert close(again, result) and again.query_codes == result.query_codes
@@ -325,19 +374,27 @@ def test_models_run_only_on_the_engines_thread(engine, threads_of_models):
 
 def test_results_say_whether_the_first_code_is_a_modality(engine, monkeypatch):
     assert engine.search(QUERIES[:1])[0].modality_code == "forced"
-    monkeypatch.setattr(engine.quantizer, "config", replace(engine.quantizer.config, modality_code="emergent"))
+    monkeypatch.setattr(
+        engine.quantizer, "config", replace(engine.quantizer.config, modality_code="emergent")
+    )
     assert engine.search(QUERIES[:1])[0].modality_code == "emergent"
 
 
 @pytest.mark.parametrize(
     "queries, options, words",
     [
-        ([Query(instruction="Find.")], SearchOptions(), "Type a description, add a picture, or both."),
+        (
+            [Query(instruction="Find.")],
+            SearchOptions(),
+            "Type a description, add a picture, or both.",
+        ),
         (QUERIES, SearchOptions(beams=0), "beam size"),
         ([], SearchOptions(k=501), "number of results"),
     ],
 )
-def test_an_invalid_query_or_option_is_refused_before_anything_runs(engine, queries, options, words, monkeypatch):
+def test_an_invalid_query_or_option_is_refused_before_anything_runs(
+    engine, queries, options, words, monkeypatch
+):
     monkeypatch.setattr(engine.encoder, "encode", None)
     with pytest.raises(UserError, match=words):
         engine.search(queries, options)
@@ -347,18 +404,37 @@ def test_a_text_or_a_query_alone_has_one_answer_which_a_notebook_shows(engine):
     found = engine.search("A red dog.", SearchOptions(k=12))
     assert shown(found) == shown(engine.search([Query("A red dog.")], SearchOptions(k=12))[0])
     frame = found.frame()
-    assert frame["id"].tolist() == [hit.item.id for hit in found.hits] and frame["rank"].tolist() == [*range(1, 13)]
-    assert frame["codes"][0] == found.hits[0].codes and frame["kind"][0] == found.hits[0].item.modality.name.lower()
+    assert frame["id"].tolist() == [hit.item.id for hit in found.hits] and frame[
+        "rank"
+    ].tolist() == [*range(1, 13)]
+    assert (
+        frame["codes"][0] == found.hits[0].codes
+        and frame["kind"][0] == found.hits[0].item.modality.name.lower()
+    )
     hostile = replace(found.hits[0], item=replace(found.hits[0].item, id="<b>", text="<script>&"))
     html = replace(found, hits=[hostile, *found.hits[1:]])._repr_html_()
-    assert "<td>&lt;b&gt;</td><td>&lt;script&gt;&amp;</td>" in html and "<script" not in html and "<b>" not in html
-    assert html.count("data:image/webp;base64,") == sum(hit.item.image is not None for hit in found.hits) > 0
+    assert (
+        "<td>&lt;b&gt;</td><td>&lt;script&gt;&amp;</td>" in html
+        and "<script" not in html
+        and "<b>" not in html
+    )
+    assert (
+        html.count("data:image/webp;base64,")
+        == sum(hit.item.image is not None for hit in found.hits)
+        > 0
+    )
 
 
 def test_the_items_of_a_code_are_those_whose_ids_begin_with_it(engine):
     codes = engine.index.codes(range(engine.index.n))
     first = tuple(codes[0, :2].tolist())
-    expected = {item.id for item, own in zip(engine.index.items(range(len(codes))), codes) if tuple(own[:2]) == first}
+    expected = {
+        item.id
+        for item, own in zip(engine.index.items(range(len(codes))), codes)
+        if tuple(own[:2]) == first
+    }
     assert {item.id for item in engine.items(*first)} == expected
-    with pytest.raises(UserError, match="No item that may be found has an ID that begins with '0 · 99'"):
+    with pytest.raises(
+        UserError, match="No item that may be found has an ID that begins with '0 · 99'"
+    ):
         engine.items(0, 99)

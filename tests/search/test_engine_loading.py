@@ -26,7 +26,9 @@ def test_a_run_searches_once_when_it_is_loaded(tiny_run, monkeypatch):
     assert len(used) == 1
 
 
-def test_a_run_of_published_weights_re_ranks_by_normalized_embeddings(tmp_path, engine, monkeypatch):
+def test_a_run_of_published_weights_re_ranks_by_normalized_embeddings(
+    tmp_path, engine, monkeypatch
+):
     used, rank_candidates = [], retriever.rank_candidates
     run = publish_tiny_run(tmp_path / "run", n=6)
     run.record(normalize_embeddings=True)
@@ -57,7 +59,10 @@ def test_a_missing_part_is_named(tmp_path):
 @pytest.mark.parametrize(
     "changes, words",
     [
-        ({"codebook_size": 6}, r"disagree about the code sizes \(quantizer \(3, 5, 5, 5\), decoder \(3, 6, 6, 6\)"),
+        (
+            {"codebook_size": 6},
+            r"disagree about the code sizes \(quantizer \(3, 5, 5, 5\), decoder \(3, 6, 6, 6\)",
+        ),
         ({"dim": 13}, "disagree about the embedding size .*decoder 13"),
     ],
 )

@@ -1,4 +1,6 @@
-"""The word for confidence: recorded with a run, given to its searches, and gone with other models."""
+"""The word for confidence: recorded with a run, given to its searches, and gone with other
+models.
+"""
 
 import math
 from dataclasses import replace
@@ -41,7 +43,10 @@ def log_odds(probability: float) -> float:
 
 
 def test_a_word_follows_from_the_probability():
-    words = [word_of([1, 0, 0, 0], [log_odds(p), 5, 5]) for p in (GOOD + 1e-6, GOOD - 1e-6, WEAK + 1e-6, WEAK - 1e-6)]
+    words = [
+        word_of([1, 0, 0, 0], [log_odds(p), 5, 5])
+        for p in (GOOD + 1e-6, GOOD - 1e-6, WEAK + 1e-6, WEAK - 1e-6)
+    ]
     assert words == ["good", "fair", "fair", "weak"]
 
 
@@ -59,7 +64,9 @@ def test_searches_carry_the_word_of_their_kind_in_the_order_of_the_run(run):
     run.record(match=recorded | {"models": recorded["models"] | {"encoder": "0" * 64}})
     assert Engine.load(run.path, "cpu").search([QUERY])[0].match == "", "of another encoder"
     run.record(match=recorded | {"only_weak": [kind]})
-    assert Engine.load(run.path, "cpu").search([QUERY])[0].match == "", "of which only weak matches are named"
+    assert Engine.load(run.path, "cpu").search([QUERY])[0].match == "", (
+        "of which only weak matches are named"
+    )
     run.record(match=recorded | {"only_weak": [kind], "weights": {kind: [0.0] * SIGNALS + [-9.0]}})
     assert Engine.load(run.path, "cpu").search([QUERY])[0].match == "weak"
     run.record(match=recorded | {"weights": {kind: [1.0]}})
@@ -86,14 +93,18 @@ def test_weights_are_fitted_where_right_and_wrong_queries_are_known():
 
 def test_of_a_reading_that_cannot_be_told_only_weak_matches_are_named():
     few = [replace(query, kind="answer") for query in drawn("x", 20, [0, 0, 0]) if not query.right]
-    weights, only_weak = fitted([*drawn("entry", 2000, [10, 2, -2]), *few, *drawn("similar", 2000, [0, 0, 0.1])])
+    weights, only_weak = fitted(
+        [*drawn("entry", 2000, [10, 2, -2]), *few, *drawn("similar", 2000, [0, 0, 0.1])]
+    )
     assert set(weights) == {"answer", "entry", "similar"} and only_weak == ["answer", "similar"]
 
 
 def test_what_nothing_answers_counts_as_wrong():
     def hits(*ids: str) -> list[Hit]:
         items = [Item(id, Modality.TEXT, id) for id in ids]
-        return [Hit(n, item, (), n + 1, n + 1, 0.9 - n / 10, (-1.0,)) for n, item in enumerate(items)]
+        return [
+            Hit(n, item, (), n + 1, n + 1, 0.9 - n / 10, (-1.0,)) for n, item in enumerate(items)
+        ]
 
     found = SearchResult(hits("a", *"bcdefg"), [], *[np.zeros(1)] * 2, (), np.zeros(1), 7)
     asked, withheld = judged(QUERY, found, {"b"}, withheld=True)
@@ -108,19 +119,34 @@ def test_what_nothing_answers_counts_as_wrong():
 def test_pictures_that_show_nothing_are_of_five_kinds():
     pixels = np.random.default_rng(0).integers(0, 256, (SIDE, SIDE, 3), dtype=np.uint8)
     made = dict(showing_nothing([Image.fromarray(pixels)], np.random.default_rng(0)))
-    assert list(made) == ["shuffled pixels", "noise", "one color", "lines and shapes", "screen of text"]
+    assert list(made) == [
+        "shuffled pixels",
+        "noise",
+        "one color",
+        "lines and shapes",
+        "screen of text",
+    ]
     shuffled, color = np.asarray(made["shuffled pixels"]), np.asarray(made["one color"])
     assert (shuffled != pixels).any()
-    assert np.array_equal(*(np.unique(of.reshape(-1, 3), axis=0, return_counts=True)[1] for of in (shuffled, pixels)))
+    assert np.array_equal(
+        *(np.unique(of.reshape(-1, 3), axis=0, return_counts=True)[1] for of in (shuffled, pixels))
+    )
     assert (color == pixels.mean((0, 1)).astype(int)).all()
     for name in ("lines and shapes", "screen of text"):
         assert len(np.unique(np.asarray(made[name]).reshape(-1, 3), axis=0)) >= 2
 
 
 def test_the_table_counts_words_and_right_results():
-    rows = match_table("t", {"all": [("good", True), ("good", True), ("weak", False), ("fair", True)]}).rows
+    rows = match_table(
+        "t", {"all": [("good", True), ("good", True), ("weak", False), ("fair", True)]}
+    ).rows
     good, right_good, _, _, weak, right_weak = rows[0][2:]
-    assert rows[0][:2] == ["all", 4] and (good, weak) == (0.5, 0.25) and right_good[0] == 1 and right_weak[0] == 0
+    assert (
+        rows[0][:2] == ["all", 4]
+        and (good, weak) == (0.5, 0.25)
+        and right_good[0] == 1
+        and right_weak[0] == 0
+    )
 
 
 def test_the_command_records_weights_and_writes_a_report(run, monkeypatch):
@@ -134,17 +160,26 @@ def test_the_command_records_weights_and_writes_a_report(run, monkeypatch):
     def answered(engine, collection, split, limit, seed, others=False):
         splits.append((split, others))
         rest = (0.0,) * (SIGNALS - 1)
-        asked = [Answered("text to image", (n / 100, *rest), n > 50 or n % 7 == 0) for n in range(100)]
+        asked = [
+            Answered("text to image", (n / 100, *rest), n > 50 or n % 7 == 0) for n in range(100)
+        ]
         return [*asked, Answered("text to image", (-1.0, *rest), False, picture="noise")]
 
     monkeypatch.setattr(calibration, "answered", answered)
-    monkeypatch.setattr(calibration, "opened", lambda given: (Engine.load(given.run, given.device), None))
+    monkeypatch.setattr(
+        calibration, "opened", lambda given: (Engine.load(given.run, given.device), None)
+    )
     main([str(run.path), "--device", "cpu"])
-    assert splits == [("val", True), ("test", False)] and Run(run.path).manifest["match"]["order"] == "cosine"
+    assert (
+        splits == [("val", True), ("test", False)]
+        and Run(run.path).manifest["match"]["order"] == "cosine"
+    )
     table, nothing = Report.load(run.path / "reports" / "match.json").tables
     assert [row[:2] for row in table.rows] == [["all", 100], ["text to image", 100]]
     assert nothing.rows == [["text to image", 1, 1]]
 
     monkeypatch.setattr(calibration, "answered", lambda *_, **__: [])
-    with pytest.raises(UserError, match="no kind of query has 10 validation queries with a right result"):
+    with pytest.raises(
+        UserError, match="no kind of query has 10 validation queries with a right result"
+    ):
         main([str(run.path)])

@@ -1,4 +1,6 @@
-"""What a reading does in a search: kinds that it rules out, what is left out, and one result for each thing."""
+"""What a reading does in a search: kinds that it rules out, what is left out, and one result for
+each thing.
+"""
 
 from dataclasses import replace
 from functools import partial
@@ -32,7 +34,9 @@ def engine(tmp_path_factory):
 def test_results_are_of_the_kind_of_a_chosen_reading(engine, mode, name, weight):
     options = SearchOptions(beams=30, k=6, mode=mode, decoder_weight=weight)
     result = engine.search(Query("a red dog", reading=name), options)
-    assert len(result.hits) == 6 and all(found.codes[0] == READINGS[name] for found in result.generated)
+    assert len(result.hits) == 6 and all(
+        found.codes[0] == READINGS[name] for found in result.generated
+    )
     assert {hit.item.modality for hit in result.hits} == {READINGS[name]}
     assert result.first_code_probabilities.argmax() == READINGS[name] and result.reading.chosen
 
@@ -51,8 +55,14 @@ def test_words_that_are_not_read_find_what_a_run_without_a_reader_finds(engine, 
 def test_a_kind_is_ruled_out_by_a_more_probable_one_that_items_have():
     kinds = torch.tensor([[0.9, 0.06, 0.04], [0.97, 0.02, 0.01], [1 / 3, 1 / 3, 1 / 3]]).log()
     everything = torch.arange(3)
-    assert possible_kinds(kinds, everything).tolist() == [[True, True, False], [True, False, False], [True] * 3]
-    assert possible_kinds(kinds, everything[1:]).tolist() == [[False, True, True]] * 2 + [[False, True, True]]
+    assert possible_kinds(kinds, everything).tolist() == [
+        [True, True, False],
+        [True, False, False],
+        [True] * 3,
+    ]
+    assert possible_kinds(kinds, everything[1:]).tolist() == [[False, True, True]] * 2 + [
+        [False, True, True]
+    ]
     assert RULED_OUT * 0.9 > 0.04
 
 
@@ -62,7 +72,11 @@ def test_what_shows_the_left_out_comes_last_by_its_cosine():
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     modalities = np.repeat([0, 1], 25).astype(np.uint8)
     spreads = {
-        kind: (vectors[modalities == kind].mean(0), np.cov(vectors[modalities == kind].T, bias=True)) for kind in (0, 1)
+        kind: (
+            vectors[modalities == kind].mean(0),
+            np.cov(vectors[modalities == kind].T, bias=True),
+        )
+        for kind in (0, 1)
     }
     rows = np.arange(50)
     candidates = Candidates(np.repeat([0, 1], 25), rows, rows, rows + 1, np.array([25, 25]))
@@ -81,7 +95,9 @@ def test_a_search_puts_what_is_left_out_behind(engine, monkeypatch):
     def leaving_out(queries, kinds=tuple(Modality)):
         encoded = encode(queries, kinds)
         unwanted = torch.from_numpy(engine.index.embeddings[[first.row]].astype(np.float32))
-        return replace(encoded, requests=Requests(encoded.requests.readings, encoded.requests.kinds, unwanted))
+        return replace(
+            encoded, requests=Requests(encoded.requests.readings, encoded.requests.kinds, unwanted)
+        )
 
     monkeypatch.setattr(engine.retriever, "encode", leaving_out)
     for order in ("cosine", "score"):
@@ -95,7 +111,8 @@ def test_results_are_different_things(engine, monkeypatch):
 
     def all_of_one_picture(index, rows):
         return [
-            replace(item, image="one.png") if item.modality == same.modality else item for item in items(index, rows)
+            replace(item, image="one.png") if item.modality == same.modality else item
+            for item in items(index, rows)
         ]
 
     query = Query("a red dog", reading="photo")
@@ -103,12 +120,18 @@ def test_results_are_different_things(engine, monkeypatch):
     assert len(before.hits) == 4 and not any(hit.versions for hit in before.hits)
     monkeypatch.setattr(type(engine.index), "items", all_of_one_picture)
     (hit,) = engine.search(query, SearchOptions(k=4)).hits
-    assert hit.row == before.hits[0].row and len(hit.versions) > 3 and isinstance(hit.versions[0], Item)
+    assert (
+        hit.row == before.hits[0].row
+        and len(hit.versions) > 3
+        and isinstance(hit.versions[0], Item)
+    )
 
 
 def test_candidates_are_selected_by_place_and_padded():
     ranked = RankedCandidates(
-        np.array([[5, 6, 7], [8, 9, -1]]), np.array([[1, 2, 3], [4, 5, -1]]), np.array([[1, 2, 3], [1, 2, 0]])
+        np.array([[5, 6, 7], [8, 9, -1]]),
+        np.array([[1, 2, 3], [4, 5, -1]]),
+        np.array([[1, 2, 3], [1, 2, 0]]),
     )
     chosen = ranked.select([[0, 2], [1]])
     assert chosen.rows.tolist() == [[5, 7], [9, -1]] and chosen.ids.tolist() == [[1, 3], [5, -1]]
@@ -120,7 +143,11 @@ def test_requests_are_joined_with_queries_that_were_not_read(engine):
     plain = replace(engine.encode([Query("boat")]), requests=None)
     joined = Requests.join([read, plain], "cpu")
     assert [reading and reading.name for reading in joined.readings] == ["entry", None, None]
-    assert joined.kinds[0].argmax() == Modality.TEXT and not joined.kinds[1:].any() and not joined.left_out.any()
+    assert (
+        joined.kinds[0].argmax() == Modality.TEXT
+        and not joined.kinds[1:].any()
+        and not joined.left_out.any()
+    )
     assert Requests.join([plain, plain], "cpu") is None
     found = engine.search_encoded(read, SearchOptions(k=5))
     assert {hit.item.modality for hit in found[0].hits} == {Modality.TEXT}
@@ -129,6 +156,10 @@ def test_requests_are_joined_with_queries_that_were_not_read(engine):
 @pytest.mark.parametrize("name", ["photo", "page"])
 def test_the_vectors_and_the_reading_of_a_result_find_it_again(engine, name):
     result = engine.search(Query("a red dog", reading=name), SearchOptions(k=5))
-    given = {"embeddings": result.embedding[None], "z": result.z[None], "readings": [result.reading]}
+    given = {
+        "embeddings": result.embedding[None],
+        "z": result.z[None],
+        "readings": [result.reading],
+    }
     (again,) = engine.search_encoded(EncodedQueries.from_vectors(**given), SearchOptions(k=5))
     assert [hit.row for hit in again.hits] == [hit.row for hit in result.hits]

@@ -1,4 +1,6 @@
-"""What the words of a query become: reading, content, what is left out, and the sentence for the encoder."""
+"""What the words of a query become: reading, content, what is left out, and the sentence for the
+encoder.
+"""
 
 import numpy as np
 import pytest
@@ -13,12 +15,21 @@ from tests.search.tiny import tiny_encoder
 
 PICTURE = Image.new("RGB", (32, 32))
 KNOWN = "Find the picture."
-INSTRUCTIONS = [(Modality.TEXT, Modality.IMAGE, KNOWN), (Modality.IMAGE, Modality.TEXT, "similar or not")]
-SENTENCES = {"text photo": KNOWN, "image similar": "Find similar ones.", "pair similar": "Find it changed."}
+INSTRUCTIONS = [
+    (Modality.TEXT, Modality.IMAGE, KNOWN),
+    (Modality.IMAGE, Modality.TEXT, "similar or not"),
+]
+SENTENCES = {
+    "text photo": KNOWN,
+    "image similar": "Find similar ones.",
+    "pair similar": "Find it changed.",
+}
 
 
 class FixedReader(Reader):
-    """Reads every request as its first word says, and marks words as their endings say: content!, left out-."""
+    """Reads every request as its first word says, and marks words as their endings say: content!,
+    left out-.
+    """
 
     def __init__(self, requests: list[list[str]]):
         super().__init__(ReaderConfig(32, 4, SENTENCES))
@@ -26,7 +37,10 @@ class FixedReader(Reader):
 
     def forward(self, states, mask, picture):
         names = list(READINGS)
-        readings, tags = torch.full((len(mask), len(names)), -9.0), torch.full((*mask.shape, 3), -9.0)
+        readings, tags = (
+            torch.full((len(mask), len(names)), -9.0),
+            torch.full((*mask.shape, 3), -9.0),
+        )
         for row, words in enumerate(self.requests):
             readings[row, names.index(words[0])] = -0.01
             for place, word in enumerate(words):
@@ -37,7 +51,9 @@ class FixedReader(Reader):
 
 def understand(*queries: Query, kinds=tuple(Modality)):
     words = [(query.instruction or query.text).split() for query in queries]
-    return RequestReader(FixedReader(words), tiny_encoder(), INSTRUCTIONS).understand(queries, kinds)
+    return RequestReader(FixedReader(words), tiny_encoder(), INSTRUCTIONS).understand(
+        queries, kinds
+    )
 
 
 def sentence(found) -> str:
@@ -66,7 +82,9 @@ def test_an_instruction_is_read_and_its_text_stays_content():
     assert sentence(found) == "Find the picture. not a dog." and found.reading.left_out == ""
     reader = RequestReader(FixedReader([["photo", "x", "y"]]), tiny_encoder(), INSTRUCTIONS)
     (known,) = reader.understand([Query("a dog", None, KNOWN)], tuple(Modality))
-    assert sentence(known) == "Find the picture. a dog.", "an instruction that training knew stays as it is"
+    assert sentence(known) == "Find the picture. a dog.", (
+        "an instruction that training knew stays as it is"
+    )
 
 
 def test_a_reading_whose_results_are_missing_is_understood_but_not_searched_for():
@@ -118,11 +136,15 @@ def test_something_is_always_sought_without_a_picture():
 
 def test_words_that_were_not_read_go_with_the_last_that_was():
     tags = np.log(np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1]]))
-    assert marked("find a very long description", tags, "photo", True) == ("a very long description", "")
+    assert marked("find a very long description", tags, "photo", True) == (
+        "a very long description",
+        "",
+    )
 
 
 @pytest.mark.parametrize(
-    "gains, run", [([-1, 2, -1, 3, -5, 1], (1, 4)), ([-1, -2], (0, 0)), ([], (0, 0)), ([1, 1], (0, 2))]
+    "gains, run",
+    [([-1, 2, -1, 3, -5, 1], (1, 4)), ([-1, -2], (0, 0)), ([], (0, 0)), ([1, 1], (0, 2))],
 )
 def test_the_best_run_has_the_largest_sum(gains, run):
     assert best_run(np.array(gains, dtype=float)) == run

@@ -22,17 +22,24 @@ ASKED = [Query(text="a red dog"), Query(text="a small house", instruction="Find 
 
 @pytest.fixture(params=["ids", "prefixes"])
 def world(request):
-    """Items of which many share an ID, and for each of four queries six generated IDs, or prefixes of one code more
-    or less."""
+    """Items of which many share an ID, and for each of four queries six generated IDs, or prefixes
+    of one code more or less.
+    """
     rng = np.random.default_rng(0)
     table = IDTable.build(rng.integers(SIZES, size=(N, 3)), SIZES)
-    begins = table.ids if request.param == "ids" else table.ids[table.ids % 3 == 0]  # of leaves of one or more IDs
+    # of leaves of one or more IDs
+    begins = table.ids if request.param == "ids" else table.ids[table.ids % 3 == 0]
     begins[0] = 0
     ends = np.append(begins[1:], N)
     chosen = np.stack([rng.permutation(len(begins))[:WIDTH] for _ in range(QUERIES)])
     scores = -np.sort(rng.random((QUERIES, WIDTH)).astype(np.float32))
     embeddings, queries = (unit(rng.normal(size=(count, 8))) for count in (N, QUERIES))
-    return table, beams_of(begins[chosen], ends[chosen], scores), embeddings.astype(np.float16), queries
+    return (
+        table,
+        beams_of(begins[chosen], ends[chosen], scores),
+        embeddings.astype(np.float16),
+        queries,
+    )
 
 
 def beams_of(low: np.ndarray, high: np.ndarray, scores: np.ndarray) -> Beams:
@@ -86,13 +93,17 @@ def test_reranking_orders_all_candidates_by_cosine(world, k):
     similarities = ranked.similarities(by)
     for query in range(QUERIES):
         candidates = slow_candidates(table, beams, query)
-        cosines = [float(embeddings[row].astype(np.float64) @ queries[query]) for row, _ in candidates]
+        cosines = [
+            float(embeddings[row].astype(np.float64) @ queries[query]) for row, _ in candidates
+        ]
         order = sorted(range(len(candidates)), key=lambda i: -cosines[i])[:k]
         count = len(order)
         assert ranked.rows[query, :count].tolist() == [candidates[i][0] for i in order]
         assert ranked.ids[query, :count].tolist() == [candidates[i][1] for i in order]
         assert ranked.generated_rank[query, :count].tolist() == [i + 1 for i in order]
-        np.testing.assert_allclose(similarities[query, :count], [cosines[i] for i in order], atol=1e-6)
+        np.testing.assert_allclose(
+            similarities[query, :count], [cosines[i] for i in order], atol=1e-6
+        )
         assert (ranked.rows[query, count:] == -1).all() and (ranked.ids[query, count:] == -1).all()
         assert (ranked.generated_rank[query, count:] == 0).all()
         assert np.isneginf(similarities[query, count:]).all()
@@ -117,7 +128,9 @@ def test_embeddings_are_normalized_again_only_on_request(world):
     normalized = rank_candidates(candidates, 20, normalizing)
     assert not np.array_equal(plain.rows, expected.rows)
     assert np.array_equal(normalized.rows, expected.rows)
-    similarities = (each.similarities(by) for each, by in ((normalized, normalizing), (expected, as_stored)))
+    similarities = (
+        each.similarities(by) for each, by in ((normalized, normalizing), (expected, as_stored))
+    )
     np.testing.assert_allclose(*similarities, atol=1e-3)
 
 
@@ -133,8 +146,12 @@ def test_a_query_is_ranked_alike_alone_and_in_a_batch(world, monkeypatch):
     together = rank_candidates(candidates_of(beams, table), 5, Similarity(embeddings, queries))
     monkeypatch.setattr(rerank, "BLOCK", 7)
     for query in range(QUERIES):
-        one = beams_of(*(values[query : query + 1].numpy() for values in (beams.low, beams.high, beams.scores)))
-        alone = rank_candidates(candidates_of(one, table), 5, Similarity(embeddings, queries[query : query + 1]))
+        one = beams_of(
+            *(values[query : query + 1].numpy() for values in (beams.low, beams.high, beams.scores))
+        )
+        alone = rank_candidates(
+            candidates_of(one, table), 5, Similarity(embeddings, queries[query : query + 1])
+        )
         assert np.array_equal(alone.rows[0], together.rows[query])
 
 
@@ -164,7 +181,9 @@ def test_padding_beams_hold_no_items(world):
     beams.low[1, 2:], beams.high[1, 2:], beams.scores[1, 2:] = 0, 0, -torch.inf
     padded = candidates_of(beams, table)
     kept = int((beams.high - beams.low)[1].sum())
-    assert np.array_equal(padded.row, whole.row[(whole.query != 1) | (whole.generated_rank <= kept)])
+    assert np.array_equal(
+        padded.row, whole.row[(whole.query != 1) | (whole.generated_rank <= kept)]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -176,7 +195,9 @@ def engine(tmp_path_factory):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("modality", [None, Modality.TEXT])
-def test_the_order_is_that_of_fused_features_computed_one_by_one(engine, mode, modality, monkeypatch):
+def test_the_order_is_that_of_fused_features_computed_one_by_one(
+    engine, mode, modality, monkeypatch
+):
     monkeypatch.setattr("genius.search.candidates.SCANNED", 9)
     encoded = engine.encode(ASKED)
     options = SearchOptions(beams=5, k=9, mode=mode, modality=modality)
@@ -191,7 +212,9 @@ def test_the_order_is_that_of_fused_features_computed_one_by_one(engine, mode, m
 
 
 @pytest.mark.parametrize("mode", ["generate", "scan"])
-def test_what_was_found_can_be_ordered_in_every_way_without_another_search(engine, mode, monkeypatch):
+def test_what_was_found_can_be_ordered_in_every_way_without_another_search(
+    engine, mode, monkeypatch
+):
     encoded, options = engine.encode(ASKED), SearchOptions(beams=5, k=100, mode=mode, trace=True)
     orders = [replace(options, order=order) for order in ORDERS]
     expected = [engine.retrieve(encoded, order) for order in orders]
@@ -203,7 +226,9 @@ def test_what_was_found_can_be_ordered_in_every_way_without_another_search(engin
 
 
 def test_hits_carry_both_similarities_and_the_result_names_the_order(engine):
-    by_order = {order: engine.search(ASKED[0], SearchOptions(beams=8, k=4, order=order)) for order in ORDERS}
+    by_order = {
+        order: engine.search(ASKED[0], SearchOptions(beams=8, k=4, order=order)) for order in ORDERS
+    }
     assert [result.order for result in by_order.values()] == list(ORDERS)
     for name, result in by_order.items():
         for hit in result.hits:
@@ -220,7 +245,9 @@ def test_an_index_without_fused_features_has_the_published_order(engine, tmp_pat
     options = SearchOptions(beams=8, k=9)
     plain = engine.search(ASKED, replace(options, order="cosine"))
     today = without.search(ASKED, options)
-    assert [[hit.item.id for hit in one.hits] for one in plain] == [[hit.item.id for hit in one.hits] for one in today]
+    assert [[hit.item.id for hit in one.hits] for one in plain] == [
+        [hit.item.id for hit in one.hits] for one in today
+    ]
     assert all(hit.fused is None for one in today for hit in one.hits)
     with pytest.raises(UserError, match="keeps no fused features; choose cosine"):
         without.search(ASKED, replace(options, order="fused"))

@@ -1,4 +1,6 @@
-"""genius/search/retriever.py: features are those of the encoder, and no picture passes its tower twice."""
+"""genius/search/retriever.py: features are those of the encoder, and no picture passes its tower
+twice.
+"""
 
 import numpy as np
 import pytest
@@ -13,7 +15,9 @@ from tests.search.tiny import publish_tiny_run, tiny_encoder
 
 
 def picture(seed: int) -> Image.Image:
-    return Image.fromarray(np.random.default_rng(seed).integers(0, 255, (20, 30, 3), dtype=np.uint8))
+    return Image.fromarray(
+        np.random.default_rng(seed).integers(0, 255, (20, 30, 3), dtype=np.uint8)
+    )
 
 
 @pytest.fixture
@@ -63,7 +67,9 @@ def test_the_same_bytes_in_another_shape_are_another_picture(passed):
 def test_an_engine_encodes_a_picture_once_for_several_instructions(tmp_path, passed):
     engine = Engine.load(publish_tiny_run(tmp_path / "run").path, "cpu")
     passed.clear()
-    queries = [Query("a dog", picture(3), instruction) for instruction in ("Find it.", "Name it.", "")]
+    queries = [
+        Query("a dog", picture(3), instruction) for instruction in ("Find it.", "Name it.", "")
+    ]
 
     results = engine.search(queries)
     (again,) = engine.search(queries[1:2])
@@ -81,7 +87,9 @@ def test_a_picture_that_was_remembered_does_not_pass_the_tower_in_its_search(tmp
     other.cache_image(picture(3))
     assert passed == [1]
     (found,) = other.search([Query(text="a dog", image=picture(3))])
-    assert passed == [1, 0] and [hit.row for hit in found.hits] == [hit.row for hit in expected.hits]
+    assert passed == [1, 0] and [hit.row for hit in found.hits] == [
+        hit.row for hit in expected.hits
+    ]
     np.testing.assert_allclose(found.embedding, expected.embedding, atol=1e-5)
 
 
@@ -89,5 +97,7 @@ def test_what_is_timed_encodes_each_picture_anew(tmp_path, passed):
     engine = Engine.load(publish_tiny_run(tmp_path / "run").path, "cpu")
     engine.cache_image(picture(3))
     passed.clear()
-    row = encode(engine, [[Query("a dog", picture(3)), Query("a cat", picture(3))], [Query("", picture(3))]])
+    row = encode(
+        engine, [[Query("a dog", picture(3)), Query("a cat", picture(3))], [Query("", picture(3))]]
+    )
     assert passed == [1, 1] and len(row.z) == 3

@@ -1,4 +1,6 @@
-"""genius/search/scan.py on both of its paths, against distances worked out one item at a time in float64."""
+"""genius/search/scan.py on both of its paths, against distances worked out one item at a time in
+float64.
+"""
 
 from concurrent.futures import Future
 
@@ -26,12 +28,17 @@ LAYOUTS = [
 
 
 def world(sizes, n: int, whole_numbers: bool = False, seed: int = 0) -> tuple[Pool, Codewords]:
-    """Items of which many begin alike and some share an ID. whole_numbers: so few that many scores are equal."""
+    """Items of which many begin alike and some share an ID. whole_numbers: so few that many scores
+    are equal.
+    """
     rng = np.random.default_rng(seed)
     some = [rng.integers(size, size=min(size, 4)) for size in sizes]
     codes = np.stack([rng.choice(choices, size=n) for choices in some], axis=1)
     pool = Pool.build(pack(codes, sizes), sizes, rng.permutation(n))
-    words = [rng.integers(-1, 2, (size, DIM)) if whole_numbers else rng.normal(size=(size, DIM)) for size in sizes]
+    words = [
+        rng.integers(-1, 2, (size, DIM)) if whole_numbers else rng.normal(size=(size, DIM))
+        for size in sizes
+    ]
     return pool, Codewords([torch.from_numpy(book.astype(np.float32)) for book in words])
 
 
@@ -63,16 +70,24 @@ def distances(pool: Pool, codewords: Codewords, z: np.ndarray) -> np.ndarray:
 @COMPILED
 @pytest.mark.parametrize("sizes", LAYOUTS)
 @pytest.mark.parametrize("n, k, block", [(1, 3, 7), (300, 7, 7), (300, 400, 1 << 16)])
-def test_the_nearest_items_are_found_whatever_the_layout_of_their_ids(sizes, n, k, block, compiled, monkeypatch):
+def test_the_nearest_items_are_found_whatever_the_layout_of_their_ids(
+    sizes, n, k, block, compiled, monkeypatch
+):
     monkeypatch.setattr(module, "BLOCK", block)
     pool, codewords = world(sizes, n)
     scan, z = scan_of(pool, codewords, compiled, monkeypatch), queries(FEW + 1)
     for asked in (z, z[:1]):
         found = scan.best(asked, k)
-        for query, position, score in zip(asked.double().numpy(), found.positions, found.scores, strict=True):
+        for query, position, score in zip(
+            asked.double().numpy(), found.positions, found.scores, strict=True
+        ):
             expected = distances(pool, codewords, query)
-            assert sorted(position[:n].tolist())[0] >= 0 and len(set(position[:n].tolist())) == min(n, k)
-            np.testing.assert_allclose(score[:n] - (query**2).sum(), expected[position[:n]], atol=1e-4)
+            assert sorted(position[:n].tolist())[0] >= 0 and len(set(position[:n].tolist())) == min(
+                n, k
+            )
+            np.testing.assert_allclose(
+                score[:n] - (query**2).sum(), expected[position[:n]], atol=1e-4
+            )
             np.testing.assert_allclose(expected[position[:n]], -np.sort(-expected)[:k], atol=1e-4)
             assert (position[n:] == -1).all() and torch.isneginf(score[n:]).all()
 
@@ -86,13 +101,18 @@ def test_equal_scores_are_in_the_order_of_the_table(block, compiled, monkeypatch
     found = scan_of(pool, codewords, compiled, monkeypatch).best(z, 50)
     for query, positions in zip(z.double().numpy(), found.positions.tolist(), strict=True):
         expected = distances(pool, codewords, query)
-        assert positions == sorted(range(400), key=lambda position: (-expected[position], position))[:50]
+        assert (
+            positions
+            == sorted(range(400), key=lambda position: (-expected[position], position))[:50]
+        )
 
 
 @pytest.mark.parametrize("count", [1, FEW + 3])
 def test_compiled_or_not_the_scores_are_the_same_to_the_last_bit(count, monkeypatch):
     pool, codewords = world((3, 256, 256), 400)
-    mine, plain = (scan_of(pool, codewords, how, monkeypatch).best(queries(count), 50) for how in (True, False))
+    mine, plain = (
+        scan_of(pool, codewords, how, monkeypatch).best(queries(count), 50) for how in (True, False)
+    )
     assert torch.equal(mine.positions, plain.positions) and torch.equal(mine.scores, plain.scores)
 
 
@@ -107,7 +127,9 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
         results.append(scan.best(queries(9), 20))
     module._threads.cache_clear()
     for found in results[1:]:
-        assert torch.equal(found.positions, results[0].positions) and torch.equal(found.scores, results[0].scores)
+        assert torch.equal(found.positions, results[0].positions) and torch.equal(
+            found.scores, results[0].scores
+        )
 
 
 @COMPILED
@@ -119,15 +141,21 @@ def test_a_prefix_leaves_the_items_below_it(length, compiled, monkeypatch):
     below = [p for p in range(200) if tuple(pool.table.codes(p)[:length].tolist()) == prefix]
     scan = scan_of(pool, codewords, compiled, monkeypatch)
     whole, found = scan.best(queries(2), 200), scan.best(queries(2), 200, prefix)
-    for everything, positions in zip(whole.positions.tolist(), found.positions.tolist(), strict=True):
+    for everything, positions in zip(
+        whole.positions.tolist(), found.positions.tolist(), strict=True
+    ):
         assert positions[: len(below)] == [position for position in everything if position in below]
 
 
 @COMPILED
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("count", [1, FEW + 1])
-@pytest.mark.parametrize("sizes, length, per_prefix", [((3, 4, 5, 6), 2, 1000), ((3, 4, 5, 6), 3, 1), ((3, 9), 2, 1)])
-def test_the_nearest_prefixes_hold_the_share(share, count, sizes, length, per_prefix, compiled, monkeypatch):
+@pytest.mark.parametrize(
+    "sizes, length, per_prefix", [((3, 4, 5, 6), 2, 1000), ((3, 4, 5, 6), 3, 1), ((3, 9), 2, 1)]
+)
+def test_the_nearest_prefixes_hold_the_share(
+    share, count, sizes, length, per_prefix, compiled, monkeypatch
+):
     monkeypatch.setattr(module, "BLOCK", 11)
     monkeypatch.setattr(module, "PER_PREFIX", per_prefix)
     pool, codewords = world(sizes, 300)
@@ -135,7 +163,9 @@ def test_the_nearest_prefixes_hold_the_share(share, count, sizes, length, per_pr
     found, whole = scan.near(z, 300, share=share), scan.best(z, 300)
     codes = [tuple(codes) for codes in pool.table.codes(np.arange(300))[:, :length].tolist()]
     books = [book.double().numpy() for book in codewords.codebooks]
-    for query, positions, everything in zip(z.double().numpy(), found.positions.tolist(), whole.positions.tolist()):
+    for query, positions, everything in zip(
+        z.double().numpy(), found.positions.tolist(), whole.positions.tolist()
+    ):
         vectors = {prefix: sum(book[code] for book, code in zip(books, prefix)) for prefix in codes}
         nearest = sorted(vectors, key=lambda prefix: ((query - vectors[prefix]) ** 2).sum())
         held = np.cumsum([codes.count(prefix) for prefix in nearest])
@@ -165,7 +195,10 @@ def test_where_numba_cannot_compile_torch_scans_and_a_warning_says_so(monkeypatc
 def scan_with(kernels: Future, monkeypatch) -> BaseException | None:
     """Check a scan with these kernels, or without those that failed; why they did."""
     pool, codewords = world((3, 9), 50)
-    expected, scan = scan_of(pool, codewords, False, monkeypatch).best(queries(1), 9), Scan(pool, codewords)
+    expected, scan = (
+        scan_of(pool, codewords, False, monkeypatch).best(queries(1), 9),
+        Scan(pool, codewords),
+    )
     failure = kernels.exception()  # waits
     monkeypatch.setattr(scan, "_kernels", kernels)
     assert torch.equal(scan.best(queries(1), 9).positions, expected.positions)
@@ -191,10 +224,14 @@ def test_first_codes_that_are_not_allowed_are_left_out(method, alike, compiled, 
     monkeypatch.setattr(module, "BLOCK", 11)
     pool, codewords = world((3, 4, 5), 200)
     first = pool.table.codes(np.arange(200))[:, 0]
-    allowed = np.array([[True, False, True]] * 2 if alike else [[True, False, True], [False, True, False]])
+    allowed = np.array(
+        [[True, False, True]] * 2 if alike else [[True, False, True], [False, True, False]]
+    )
     scan, z = scan_of(pool, codewords, compiled, monkeypatch), queries(2)
     options = {"share": 1.0} if method == "near" else {}
     found, whole = getattr(scan, method)(z, 200, allowed=allowed, **options), scan.best(z, 200)
-    for kinds, positions, everything in zip(allowed, found.positions.tolist(), whole.positions.tolist(), strict=True):
+    for kinds, positions, everything in zip(
+        allowed, found.positions.tolist(), whole.positions.tolist(), strict=True
+    ):
         expected = [position for position in everything if kinds[first[position]]]
         assert positions[: len(expected)] == expected and set(positions[len(expected) :]) <= {-1}

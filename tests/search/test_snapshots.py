@@ -31,7 +31,11 @@ def add(run: Path, engine: Engine, *texts: str) -> None:
     update.add(
         run,
         lambda dataset: ItemSource(
-            lambda: [Item(f"{dataset}:{number}", Modality.TEXT, text) for number, text in enumerate(texts)], Path
+            lambda: [
+                Item(f"{dataset}:{number}", Modality.TEXT, text)
+                for number, text in enumerate(texts)
+            ],
+            Path,
         ),
         update.Models(engine.encoder, engine.fusion, engine.quantizer),
     )
@@ -48,7 +52,9 @@ def test_the_next_query_finds_added_items_and_no_removed_ones(run):
         hit = engine.search([Query("A zebra on a tree.")], options)[0].hits[0]
         assert (hit.row, hit.item.text) == (N, "A zebra on a tree.")
     for mode, modality in product(MODES, (None, Modality.TEXT)):
-        (hit,) = engine.search("A boat.", SearchOptions(mode=mode, modality=modality, added=True)).hits
+        (hit,) = engine.search(
+            "A boat.", SearchOptions(mode=mode, modality=modality, added=True)
+        ).hits
         assert hit.row == N
     with pytest.raises(UserError, match="No items of the modality image were added since training"):
         engine.search("A boat.", SearchOptions(modality=Modality.IMAGE, added=True))
@@ -66,7 +72,9 @@ def test_a_search_sees_one_version_while_the_index_changes(run):
             (result,) = engine.search([Query("A red dog.")], SearchOptions(k=50))
             ids = [hit.item.id for hit in result.hits]
             assert len(set(ids)) == len(ids)
-            assert [hit.codes[0] for hit in result.hits] == [hit.item.modality for hit in result.hits]
+            assert [hit.codes[0] for hit in result.hits] == [
+                hit.item.modality for hit in result.hits
+            ]
 
     with ThreadPoolExecutor(3) as threads:
         searches = [threads.submit(search) for _ in range(3)]
@@ -93,7 +101,9 @@ def test_inside_a_block_rows_mean_the_same_items(run):
         other.start()
         other.join(LIMIT)
         again = engine.search(query)[0]
-        assert [(hit.row, hit.item) for hit in again.hits] == [(hit.row, hit.item) for hit in before.hits]
+        assert [(hit.row, hit.item) for hit in again.hits] == [
+            (hit.row, hit.item) for hit in before.hits
+        ]
         assert [item.id for item in engine.index.items(range(N))] == ids
         assert engine.versions.current.pool_of(SearchOptions()) is engine.pool
         update.remove(run, ["0:1"])
@@ -143,9 +153,13 @@ def test_a_pool_that_is_being_collected_delays_only_the_searches_that_need_it(ru
             assert started.wait(LIMIT)
             assert threads.submit(engine.versions.current.pool_of, texts).result(LIMIT) is ready
             for options in (SearchOptions(), SearchOptions(modality=Modality.TEXT)):
-                (result,) = threads.submit(engine.search, [Query("A red dog.")], options).result(LIMIT)
+                (result,) = threads.submit(engine.search, [Query("A red dog.")], options).result(
+                    LIMIT
+                )
                 assert result.hits
             assert not collecting.done()
         finally:
             goes_on.set()
-        assert (engine.index.modalities[collecting.result(LIMIT).ranked.rows[0]] == Modality.IMAGE).any()
+        assert (
+            engine.index.modalities[collecting.result(LIMIT).ranked.rows[0]] == Modality.IMAGE
+        ).any()

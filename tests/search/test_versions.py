@@ -40,18 +40,23 @@ def test_a_picture_its_pair_and_its_captions_are_one_thing():
         Item("0:4", Modality.PAIR, "A dog.", "a.jpg"),
         Item("0:5", Modality.TEXT, "A dog runs."),
     ]
-    assert groups_of(items, range(len(items)), directions(0, 1, 2, 3, 4), lambda place: None, 9) == [
-        [0, 1, 3],
-        [2],
-        [4],
-    ]
+    assert groups_of(
+        items, range(len(items)), directions(0, 1, 2, 3, 4), lambda place: None, 9
+    ) == [[0, 1, 3], [2], [4]]
 
 
 def test_a_copy_is_told_by_embedding_and_pixels():
     items = [image_item(number, f"{number}.jpg") for number in range(4)]
-    thumbnails = [encoded(picture(1)), encoded(picture(1), 40), encoded(picture(2)), encoded(picture(1))]
+    thumbnails = [
+        encoded(picture(1)),
+        encoded(picture(1), 40),
+        encoded(picture(2)),
+        encoded(picture(1)),
+    ]
     near, far = 0.1, 1.0
-    found = groups_of(items, range(len(items)), directions(0, near, near, far), thumbnails.__getitem__, 9)
+    found = groups_of(
+        items, range(len(items)), directions(0, near, near, far), thumbnails.__getitem__, 9
+    )
     assert found == [[0, 1], [2], [3]], "other pixels, or another embedding, are another thing"
 
 
@@ -62,5 +67,13 @@ def test_pictures_without_thumbnails_are_no_copies():
 
 
 def test_only_so_many_things_are_told_apart_but_all_their_versions_count():
-    items = [image_item(1, "a.jpg"), image_item(2, "b.jpg"), image_item(3, "c.jpg"), image_item(4, "a.jpg")]
-    assert groups_of(items, range(4), directions(0, 1, 2, 3), lambda place: None, 2) == [[0, 3], [1]]
+    items = [
+        image_item(1, "a.jpg"),
+        image_item(2, "b.jpg"),
+        image_item(3, "c.jpg"),
+        image_item(4, "a.jpg"),
+    ]
+    assert groups_of(items, range(4), directions(0, 1, 2, 3), lambda place: None, 2) == [
+        [0, 3],
+        [1],
+    ]

@@ -26,7 +26,9 @@ WORDS = ["red", "blue", "small", "large", "dog", "cat", "house", "tree", "boat",
 
 
 def tiny_quantizer(seed: int = 0) -> ResidualQuantizer:
-    quantizer = ResidualQuantizer(QuantizerConfig(dim=DIM, levels=LEVELS, codebook_size=CODES)).eval()
+    quantizer = ResidualQuantizer(
+        QuantizerConfig(dim=DIM, levels=LEVELS, codebook_size=CODES)
+    ).eval()
     generator = torch.Generator().manual_seed(seed)
     for level, codebook in enumerate(quantizer.codebooks):
         codebook.copy_(torch.randn(codebook.shape, generator=generator) * 0.6 ** (level + 2))
@@ -62,8 +64,20 @@ def tiny_encoder() -> Encoder:
         EncoderConfig(
             {
                 "embed_dim": DIM,
-                "vision_cfg": {"image_size": 32, "layers": 1, "width": 32, "head_width": 16, "patch_size": 16},
-                "text_cfg": {"context_length": 16, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 1},
+                "vision_cfg": {
+                    "image_size": 32,
+                    "layers": 1,
+                    "width": 32,
+                    "head_width": 16,
+                    "patch_size": 16,
+                },
+                "text_cfg": {
+                    "context_length": 16,
+                    "vocab_size": 49408,
+                    "width": 32,
+                    "heads": 2,
+                    "layers": 1,
+                },
             },
             asdict(PreprocessCfg(size=(32, 32))),
         )
@@ -91,19 +105,34 @@ def tiny_items(n: int, pictures: Path) -> list[Item]:
 
 
 def publish_tiny_run(path: Path, n: int = 40, fused: bool = False) -> Run:
-    """Encode, quantize, index and publish, as training does. fused: the index keeps fused features."""
+    """Encode, quantize, index and publish, as training does. fused: the index keeps fused
+    features.
+    """
     run, pictures = Run(path), path / "pictures"
     pictures.mkdir(parents=True)
-    encoder, fusion, quantizer, decoder = tiny_encoder(), tiny_fusion(), tiny_quantizer(), tiny_decoder()
+    encoder, fusion, quantizer, decoder = (
+        tiny_encoder(),
+        tiny_fusion(),
+        tiny_quantizer(),
+        tiny_decoder(),
+    )
     items = tiny_items(n, pictures)
-    images = [Image.open(pictures / item.image).convert("RGB") if item.image else None for item in items]
+    images = [
+        Image.open(pictures / item.image).convert("RGB") if item.image else None for item in items
+    ]
     features = encoder.encode(images, [item.text for item in items])
     with torch.inference_mode():
         z = fusion(features)
         codes = quantizer.encode(z, torch.tensor([item.modality for item in items])).numpy()
     distances = squared_distances(z.numpy(), codes, quantizer)
     vectors, sizes = features.embedding().numpy(), quantizer.config.code_sizes
-    index = {"items": items, "codes": codes, "embeddings": vectors, "code_sizes": sizes, "instructions": INSTRUCTIONS}
+    index = {
+        "items": items,
+        "codes": codes,
+        "embeddings": vectors,
+        "code_sizes": sizes,
+        "instructions": INSTRUCTIONS,
+    }
     index["fused"] = z.numpy() if fused else None
     write = partial(write_index, **index, image_path=pictures.joinpath, distances=distances)
     publish_parts(run, encoder, fusion, quantizer, decoder, write)

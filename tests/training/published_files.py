@@ -1,8 +1,8 @@
 """Checkpoints with random weights, of the layout in which UniIR and GENIUS published theirs.
 
-Written from the documented names and shapes alone, without the package's models. Each file holds what
-`torch.save({"model": …, "optimizer": …, "scheduler": …, "config": …, "epoch": …, "scaler": …})` writes there, with a
-configuration pickled under OmegaConf's class names.
+Written from the documented names and shapes alone, without the package's models. Each file holds
+what `torch.save({"model": …, "optimizer": …, "scheduler": …, "config": …, "epoch": …, "scaler":
+…})` writes there, with a configuration pickled under OmegaConf's class names.
 """
 
 import math
@@ -52,9 +52,25 @@ class Sizes:
 
 TRUE = Sizes()
 SMALL = Sizes(
-    dim=24, image=32, patch=16, vision_width=128, vision_layers=2, text_width=64, text_layers=2, context=12,
-    branch=20, hidden=28, levels=4, codes=7, width=16, layers=2, heads=2, head_width=5, ff_width=18, prefix=3,
-)  # fmt: skip
+    dim=24,
+    image=32,
+    patch=16,
+    vision_width=128,
+    vision_layers=2,
+    text_width=64,
+    text_layers=2,
+    context=12,
+    branch=20,
+    hidden=28,
+    levels=4,
+    codes=7,
+    width=16,
+    layers=2,
+    heads=2,
+    head_width=5,
+    ff_width=18,
+    prefix=3,
+)
 
 
 def clip_weights(sizes: Sizes, seed: int = 0) -> Weights:
@@ -116,9 +132,18 @@ def quantizer_weights(sizes: Sizes, seed: int = 1) -> Weights:
         found[f"encoder.{name}.bias"] = 0.1 * torch.randn(out, generator=draw)
     for level in range(sizes.levels):
         size = sizes.codes if level else 3
-        embed = 0.6 * 0.85**level * torch.randn(1, size, sizes.dim, generator=draw) / math.sqrt(sizes.dim)
+        embed = (
+            0.6
+            * 0.85**level
+            * torch.randn(1, size, sizes.dim, generator=draw)
+            / math.sqrt(sizes.dim)
+        )
         hits = 2 + 4 * torch.rand(1, size, generator=draw)
-        book = {"initted": torch.tensor([1.0]), "cluster_size": hits, "embed_avg": embed * hits[..., None]}
+        book = {
+            "initted": torch.tensor([1.0]),
+            "cluster_size": hits,
+            "embed_avg": embed * hits[..., None],
+        }
         book["embed"] = embed
         for name, tensor in book.items():
             found[f"residual_rq.layers.{level}._codebook.{name}"] = tensor
@@ -128,7 +153,9 @@ def quantizer_weights(sizes: Sizes, seed: int = 1) -> Weights:
 
 
 def decoder_weights(sizes: Sizes, seed: int = 2) -> Weights:
-    """The T5 decoder, its empty encoder's norm, the prefix, and a projection that no search uses."""
+    """The T5 decoder, its empty encoder's norm, the prefix, and a projection that no search
+    uses.
+    """
     draw = torch.Generator().manual_seed(seed)
     found: Weights = {}
 
@@ -148,13 +175,28 @@ def decoder_weights(sizes: Sizes, seed: int = 2) -> Weights:
     for block in (f"id_generator.decoder.block.{layer}.layer." for layer in range(sizes.layers)):
         for number, kind in ((0, "SelfAttention"), (1, "EncDecAttention")):
             for name in "qkv":
-                add(f"{block}{number}.{kind}.{name}.weight", inner, m, scale=(0.2 if name == "q" else 1) / math.sqrt(m))
+                add(
+                    f"{block}{number}.{kind}.{name}.weight",
+                    inner,
+                    m,
+                    scale=(0.2 if name == "q" else 1) / math.sqrt(m),
+                )
             add(f"{block}{number}.{kind}.o.weight", m, inner, scale=1 / math.sqrt(inner))
         add(f"{block}2.DenseReluDense.wi.weight", sizes.ff_width, m, scale=1 / math.sqrt(m))
-        add(f"{block}2.DenseReluDense.wo.weight", m, sizes.ff_width, scale=1 / math.sqrt(sizes.ff_width))
+        add(
+            f"{block}2.DenseReluDense.wo.weight",
+            m,
+            sizes.ff_width,
+            scale=1 / math.sqrt(sizes.ff_width),
+        )
         for number in range(3):
             add(f"{block}{number}.layer_norm.weight", m, scale=0.2, centre=1)
-    add("id_generator.decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", 32, sizes.heads, scale=1.0)
+    add(
+        "id_generator.decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight",
+        32,
+        sizes.heads,
+        scale=1.0,
+    )
     return found
 
 
@@ -169,7 +211,11 @@ def save(file: Path, weights: Weights, moments: bool = True, **entries: Any) -> 
     state = {}
     for number, tensor in enumerate(weights.values() if moments else ()):
         averages = torch.zeros_like(tensor), torch.zeros_like(tensor)
-        state[number] = {"step": torch.tensor(9.0), "exp_avg": averages[0], "exp_avg_sq": averages[1]}
+        state[number] = {
+            "step": torch.tensor(9.0),
+            "exp_avg": averages[0],
+            "exp_avg_sq": averages[1],
+        }
     beside = {
         "optimizer": {"state": state, "param_groups": [{"lr": 1e-5, "params": list(state)}]},
         "scheduler": {"last_epoch": 9, "_last_lr": [1e-5]},
@@ -198,14 +244,34 @@ def omegaconf_names() -> Iterator[Any]:
         return made
 
     modules["omegaconf"] = ModuleType("omegaconf")
-    dictionary, sequence = kind("omegaconf.dictconfig", "DictConfig"), kind("omegaconf.listconfig", "ListConfig")
-    of_many, of_one = kind("omegaconf.base", "ContainerMetadata"), kind("omegaconf.base", "Metadata")
+    dictionary, sequence = (
+        kind("omegaconf.dictconfig", "DictConfig"),
+        kind("omegaconf.listconfig", "ListConfig"),
+    )
+    of_many, of_one = (
+        kind("omegaconf.base", "ContainerMetadata"),
+        kind("omegaconf.base", "Metadata"),
+    )
     node = kind("omegaconf.nodes", "AnyNode")
-    facts = {"ref_type": Any, "object_type": dict, "optional": True, "key": None, "flags": {}, "flags_root": False}
+    facts = {
+        "ref_type": Any,
+        "object_type": dict,
+        "optional": True,
+        "key": None,
+        "flags": {},
+        "flags_root": False,
+    }
     facts |= {"resolver_cache": defaultdict(dict), "key_type": Any, "element_type": Any}
     root = built(dictionary, _metadata=built(of_many, **facts), _parent=None, _flags_cache=None)
-    levels = built(node, _metadata=built(of_one, **facts | {"object_type": int}), _parent=root, _val=8)
-    sizes = built(sequence, _metadata=built(of_many, **facts | {"object_type": list}), _parent=root, _content=[levels])
+    levels = built(
+        node, _metadata=built(of_one, **facts | {"object_type": int}), _parent=root, _val=8
+    )
+    sizes = built(
+        sequence,
+        _metadata=built(of_many, **facts | {"object_type": list}),
+        _parent=root,
+        _content=[levels],
+    )
     root.__dict__["_content"] = {"codebook_level": levels, "sizes": sizes}
     sys.modules.update(modules)
     try:

@@ -1,8 +1,10 @@
-"""What the published models compute, in float64 numpy, written from the formulas and not from the package's models.
+"""What the published models compute, in float64 numpy, written from the formulas and not from the
+package's models.
 
 Weights are those of a checkpoint, by their published names.
 
-Shapes: b things, d dim of the shared space, n tokens or patches, w width, M levels, N prefix length, V tokens of T5.
+Shapes: b things, d dim of the shared space, n tokens or patches, w width, M levels, N prefix
+length, V tokens of T5.
 """
 
 import numpy as np
@@ -50,7 +52,9 @@ def heads_of(x: np.ndarray, heads: int) -> np.ndarray:
 
 def layer_norm(w: Formulas, x: np.ndarray, name: str) -> np.ndarray:
     x = x - x.mean(-1, keepdims=True)
-    return x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5) * w(f"{name}.weight") + w(f"{name}.bias")
+    return x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5) * w(f"{name}.weight") + w(
+        f"{name}.bias"
+    )
 
 
 def clip_transformer(w: Formulas, x: np.ndarray, layers: int, causal: bool) -> np.ndarray:
@@ -61,7 +65,10 @@ def clip_transformer(w: Formulas, x: np.ndarray, layers: int, causal: bool) -> n
         q, k, v = (
             heads_of(part, heads)
             for part in np.split(
-                layer_norm(block, x, "ln_1") @ block("attn.in_proj_weight").T + block("attn.in_proj_bias"), 3, axis=-1
+                layer_norm(block, x, "ln_1") @ block("attn.in_proj_weight").T
+                + block("attn.in_proj_bias"),
+                3,
+                axis=-1,
             )
         )
         seen = softmax(q @ k.transpose(0, 2, 1) / 8.0 + mask) @ v
@@ -76,8 +83,14 @@ def image_feature(w: Formulas, pixels: np.ndarray, layers: int) -> np.ndarray:
     kernel = w("visual.conv1.weight")
     patch = kernel.shape[-1]
     grid = pixels.shape[-1] // patch
-    patches = pixels.reshape(3, grid, patch, grid, patch).transpose(1, 3, 0, 2, 4).reshape(grid * grid, -1)
-    x = np.concatenate([w("visual.class_embedding")[None], patches @ kernel.reshape(len(kernel), -1).T])
+    patches = (
+        pixels.reshape(3, grid, patch, grid, patch)
+        .transpose(1, 3, 0, 2, 4)
+        .reshape(grid * grid, -1)
+    )
+    x = np.concatenate(
+        [w("visual.class_embedding")[None], patches @ kernel.reshape(len(kernel), -1).T]
+    )
     x = layer_norm(w, x + w("visual.positional_embedding"), "visual.ln_pre")
     x = clip_transformer(w.below("visual.transformer."), x, layers, causal=False)
     return layer_norm(w, x[0], "visual.ln_post") @ w("visual.proj")
@@ -102,13 +115,21 @@ def fused(w: Formulas, image: np.ndarray, text: np.ndarray) -> np.ndarray:
         ],
         axis=-1,
     )
-    mixed = w.linear(np.maximum(w.linear(both, "encoder.combiner_layer"), 0), "encoder.output_layer")
-    share = sigmoid(w.linear(np.maximum(w.linear(both, "encoder.dynamic_scalar.0"), 0), "encoder.dynamic_scalar.3"))
+    mixed = w.linear(
+        np.maximum(w.linear(both, "encoder.combiner_layer"), 0), "encoder.output_layer"
+    )
+    share = sigmoid(
+        w.linear(
+            np.maximum(w.linear(both, "encoder.dynamic_scalar.0"), 0), "encoder.dynamic_scalar.3"
+        )
+    )
     return normalised(mixed + share * text + (1 - share) * image)
 
 
 def quantized(w: Formulas, z: np.ndarray, levels: int) -> tuple[np.ndarray, np.ndarray]:
-    """z (b, d) -> codes (b, M), and by how much the nearest codeword is nearer than the next (b, M)."""
+    """z (b, d) -> codes (b, M), and by how much the nearest codeword is nearer than the next (b,
+    M).
+    """
     codes, margins = [], []
     for level in range(levels):
         book = w(f"residual_rq.layers.{level}._codebook.embed")[0]
@@ -134,16 +155,23 @@ def prefix_embeddings(w: Formulas, z: np.ndarray) -> np.ndarray:
 
 
 def tokens_of(codes: np.ndarray, per_level: int) -> np.ndarray:
-    """Codes (M,) -> T5's tokens: three special ones, three of modality, then those of each level in turn."""
-    offsets = [SPECIAL] + [SPECIAL + MODALITIES + level * per_level for level in range(len(codes) - 1)]
+    """Codes (M,) -> T5's tokens: three special ones, three of modality, then those of each level in
+    turn.
+    """
+    offsets = [SPECIAL] + [
+        SPECIAL + MODALITIES + level * per_level for level in range(len(codes) - 1)
+    ]
     return codes + np.array(offsets)
 
 
-def log_probabilities(w: Formulas, z: np.ndarray, codes: np.ndarray, per_level: int, layers: int) -> np.ndarray:
+def log_probabilities(
+    w: Formulas, z: np.ndarray, codes: np.ndarray, per_level: int, layers: int
+) -> np.ndarray:
     """Of every token at every step, given the codes (M,) before it -> (M, V)."""
     memory, shared = prefix_embeddings(w, z), w("id_generator.shared.weight")
     tokens = np.concatenate([[START], tokens_of(codes, per_level)[:-1]])
-    bias = w("id_generator.decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight")  # (32, heads)
+    # (32, heads)
+    bias = w("id_generator.decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight")
     back = np.arange(len(tokens))[:, None] - np.arange(len(tokens))
     assert back.max() < 16, "below 16, a bucket is a distance"
     position = np.where(back < 0, -np.inf, bias[np.maximum(back, 0)].transpose(2, 0, 1))
@@ -160,7 +188,11 @@ def log_probabilities(w: Formulas, z: np.ndarray, codes: np.ndarray, per_level: 
             seen = softmax(q @ k.transpose(0, 2, 1) + (0.0 if number else position)) @ v  # unscaled
             x = x + seen.transpose(1, 0, 2).reshape(len(x), -1) @ inner(f"{kind}.o.weight").T
         own = rms_norm(x, block("2.layer_norm.weight"))
-        x = x + np.maximum(own @ block("2.DenseReluDense.wi.weight").T, 0) @ block("2.DenseReluDense.wo.weight").T
+        x = (
+            x
+            + np.maximum(own @ block("2.DenseReluDense.wi.weight").T, 0)
+            @ block("2.DenseReluDense.wo.weight").T
+        )
     x = rms_norm(x, w("id_generator.decoder.final_layer_norm.weight")) * shared.shape[1] ** -0.5
     logits = x @ shared.T
     most = logits.max(-1, keepdims=True)

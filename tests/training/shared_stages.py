@@ -1,10 +1,14 @@
-"""Train stages of tiny runs, each already made up to that stage, by as many processes as were launched.
+"""Train stages of tiny runs, each already made up to that stage, by as many processes as were
+launched.
 
-    torchrun --nproc-per-node 2 -m tests.training.shared_stages COLLECTION encoder=RUN features=RUN …
-    WORLD_SIZE=2 MASTER_ADDR=… MASTER_PORT=… python -m tests.training.shared_stages …    # the same, started sooner
+    torchrun --nproc-per-node 2 -m tests.training.shared_stages COLLECTION encoder=RUN features=RUN
+    …
+    WORLD_SIZE=2 MASTER_ADDR=… MASTER_PORT=… python -m tests.training.shared_stages …    # the same,
+                                                                                         started
+                                                                                         sooner
 
-locked=RUN trains the heads of an encoder whose locked towers lie in RUN/../towers.
-GRADIENTS=FILE writes the gradients of two losses of a batch of which the processes have unequal shares.
+locked=RUN trains the heads of an encoder whose locked towers lie in RUN/../towers. GRADIENTS=FILE
+writes the gradients of two losses of a batch of which the processes have unequal shares.
 """
 
 import os
@@ -22,11 +26,19 @@ import genius.encoding.features
 from tests.training.tiny import TINY
 from tests.training.tiny_towers import locked_settings, tower_names
 from training.command_line import Arguments
-from training.distributed import all_gather, average_gradients, init_distributed, is_main, local_slice, local_weight
+from training.distributed import (
+    all_gather,
+    average_gradients,
+    init_distributed,
+    is_main,
+    local_slice,
+    local_weight,
+)
 from training.settings import Settings
 from training.stage import STAGES, run_stage
 
-# numbers that processes may compute in another order, but no noise of their own, nor roundings that hide mistakes
+# numbers that processes may compute in another order, but no noise of their own, nor roundings that
+# hide mistakes
 STILL: Settings = replace(
     TINY,
     encoder=replace(TINY.encoder, bf16=False),
@@ -40,7 +52,10 @@ def train(stage: str, collection: Path, run: Path, device: str) -> None:
     settings = STILL
     if stage == LOCKED:
         towers = locked_settings(*tower_names(run.parent / "towers"))
-        stage, settings = "encoder", replace(STILL, encoder=replace(towers, epochs=2, batch=7, learning_rate=1e-3))
+        stage, settings = (
+            "encoder",
+            replace(STILL, encoder=replace(towers, epochs=2, batch=7, learning_rate=1e-3)),
+        )
     run_stage(stage, STAGES[stage].train, Arguments(collection, run, "small", settings, device))
 
 
@@ -92,4 +107,6 @@ if __name__ == "__main__":
     if "RANK" in os.environ:
         main(*sys.argv[1:])
     else:  # the libraries are loaded already, which takes longer than the training
-        start_processes(process, (sys.argv[1:],), nprocs=int(os.environ["WORLD_SIZE"]), start_method="fork")
+        start_processes(
+            process, (sys.argv[1:],), nprocs=int(os.environ["WORLD_SIZE"]), start_method="fork"
+        )

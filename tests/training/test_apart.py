@@ -1,4 +1,6 @@
-"""An encoder that reads instructions apart from texts: embeddings are what is shown, fused features what is asked."""
+"""An encoder that reads instructions apart from texts: embeddings are what is shown, fused features
+what is asked.
+"""
 
 from dataclasses import replace
 
@@ -23,7 +25,9 @@ from training.settings import Settings, with_values
 
 def apart_settings(towers) -> Settings:
     encoder = locked_settings(*towers)
-    encoder = replace(encoder, towers=replace(encoder.towers, apart=True), epochs=8, mask_positives=True)
+    encoder = replace(
+        encoder, towers=replace(encoder.towers, apart=True), epochs=8, mask_positives=True
+    )
     changes = {"quantizer": {"fusion": {"instruction": True}}}
     return with_values(replace(TINY, encoder=encoder), changes)
 
@@ -72,13 +76,19 @@ def test_an_instruction_changes_the_fused_feature_and_not_the_embedding(engine):
 
 
 def test_by_cosine_a_search_finds_the_same_text(engine):
-    (result,) = engine.search([Query("red on blue", instruction=INSTRUCTIONS[0])], SearchOptions(order="cosine"))
+    (result,) = engine.search(
+        [Query("red on blue", instruction=INSTRUCTIONS[0])], SearchOptions(order="cosine")
+    )
     assert result.hits[0].item.text == "red on blue" and result.hits[0].cosine > 0.99
 
 
 def test_features_hold_a_text_once_and_each_phrasing(trained, settings):
-    queries, items = (FeatureFiles(trained.path / "features" / name) for name in ("train", "candidates"))
-    assert queries.phrasings == 2 and queries.text.shape[1] == 1 and queries.instruction.shape[1] == 2
+    queries, items = (
+        FeatureFiles(trained.path / "features" / name) for name in ("train", "candidates")
+    )
+    assert (
+        queries.phrasings == 2 and queries.text.shape[1] == 1 and queries.instruction.shape[1] == 2
+    )
     encoder = Encoder.load(trained.folder("encoder"))
     known = encoder.encode([None] * 4, [*INSTRUCTIONS, "describe it"]).text.half().float().numpy()
     stored = np.unique(queries.instruction[:].reshape(-1, encoder.dim), axis=0).astype(np.float32)
@@ -90,16 +100,24 @@ def test_features_hold_a_text_once_and_each_phrasing(trained, settings):
 def test_only_candidates_of_the_wanted_kind_are_negatives(trained, masks, colors):
     kinds = CandidateTable.read(colors).modalities
     shares = [1 - mask.float().mean().item() for mask in masks]
-    assert len(set(kinds.tolist())) == 2 and 0.3 < np.mean(shares) < 0.55, "half of the pairs, less other positives"
+    assert len(set(kinds.tolist())) == 2 and 0.3 < np.mean(shares) < 0.55, (
+        "half of the pairs, less other positives"
+    )
 
 
 @pytest.mark.parametrize("apart", [True, False])
-def test_a_fusion_that_does_not_fit_the_encoder_is_refused(trained, settings, towers, colors, tmp_path, apart):
+def test_a_fusion_that_does_not_fit_the_encoder_is_refused(
+    trained, settings, towers, colors, tmp_path, apart
+):
     encoder = settings.encoder if apart else locked_settings(*towers, views=1)
-    wrong = with_values(replace(TINY, encoder=replace(encoder, epochs=1)), {"quantizer": {"fusion": {}}})
+    wrong = with_values(
+        replace(TINY, encoder=replace(encoder, epochs=1)), {"quantizer": {"fusion": {}}}
+    )
     wrong = with_values(wrong, {"quantizer": {"fusion": {"instruction": not apart}}})
     train_stage("encoder", colors, tmp_path / "run", wrong)
-    with pytest.raises(UserError, match=f"set quantizer.fusion.instruction to {str(apart).lower()}"):
+    with pytest.raises(
+        UserError, match=f"set quantizer.fusion.instruction to {str(apart).lower()}"
+    ):
         train_stage("features", colors, tmp_path / "run", wrong)
 
 

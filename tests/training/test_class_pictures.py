@@ -1,4 +1,6 @@
-"""The class bridge in training: heads learn beside it, and every stage sees pseudo-pictures that no index holds."""
+"""The class bridge in training: heads learn beside it, and every stage sees pseudo-pictures that no
+index holds.
+"""
 
 import shutil
 from dataclasses import replace
@@ -34,7 +36,8 @@ def bridged(towers, colors, tmp_path_factory) -> Arguments:
     encoder = replace(encoder, towers=replace(encoder.towers, bridge=True, bridge_gain=1.5))
     once = {"batch": 512, "epochs": 1}  # over thousands of pairs
     settings = with_values(
-        replace(TINY, encoder=encoder), {"features": {"batch": 256}, "quantizer": once, "decoder": once}
+        replace(TINY, encoder=encoder),
+        {"features": {"batch": 256}, "quantizer": once, "decoder": once},
     )
     given = arguments(colors, tmp_path_factory.mktemp("run") / "run", settings)
     pipeline.train(given)
@@ -43,11 +46,17 @@ def bridged(towers, colors, tmp_path_factory) -> Arguments:
 
 def test_the_stored_bridge_has_the_embeddings_of_the_names_and_definitions(bridged):
     encoder, texts = Encoder.load(Run(bridged.run).folder("encoder")), ClassTexts.of("imagenet-1k")
-    assert encoder.config.model["bridge"] == {"labels": "imagenet-1k", "temperature": 1.0, "gain": 1.5}
+    assert encoder.config.model["bridge"] == {
+        "labels": "imagenet-1k",
+        "temperature": 1.0,
+        "gain": 1.5,
+    }
     split = encoder.split()
     assert isinstance(split.image_head, BridgedHead)
     for class_ in (0, 776):
-        both = encoder.encode([None] * 2, [", ".join(texts.names[class_]), texts.definitions[class_]]).text
+        both = encoder.encode(
+            [None] * 2, [", ".join(texts.names[class_]), texts.definitions[class_]]
+        ).text
         expected = torch.nn.functional.normalize(both.mean(0), dim=-1)
         torch.testing.assert_close(split.image_head.prototypes[class_], expected, atol=2e-3, rtol=0)
 
@@ -58,19 +67,27 @@ def test_known_outputs_give_the_features_of_the_encoder(bridged, colors):
     items = list(colors.all_candidates())
     images = [item.image and open_image(colors.image_path(item.image)) for item in items]
     expected = encoder.encode(images, [item.text for item in items])
-    torch.testing.assert_close(files.features(slice(0, len(items))).image, expected.image, atol=5e-3, rtol=5e-3)
+    torch.testing.assert_close(
+        files.features(slice(0, len(items))).image, expected.image, atol=5e-3, rtol=5e-3
+    )
 
 
 def test_every_stage_sees_the_classes_and_the_index_does_not(bridged, colors):
-    files, items = FeatureFiles(bridged.run / "features" / "candidates"), list(colors.all_candidates())
+    files, items = (
+        FeatureFiles(bridged.run / "features" / "candidates"),
+        list(colors.all_candidates()),
+    )
     assert len(files) == len(items) + 1000 * (1 + 2 * PICTURES)
     assert load_index(Run(bridged.run)).n == len(items)
     assert files.features(slice(len(items), None)).image.isfinite().all()
-    with pytest.raises(UserError, match="no test queries"):  # which ablations look for behind the features
+    # which ablations look for behind the features
+    with pytest.raises(UserError, match="no test queries"):
         Trainer(Run(bridged.run), colors, bridged.settings, 5, "cpu")
 
 
-def test_pseudo_pictures_without_the_outputs_of_towers_are_refused_before_anything_is_encoded(bridged, tmp_path):
+def test_pseudo_pictures_without_the_outputs_of_towers_are_refused_before_anything_is_encoded(
+    bridged, tmp_path
+):
     run = tmp_path / "run"
     shutil.copytree(bridged.run, run, ignore=shutil.ignore_patterns("towers", "features"))
     with pytest.raises(UserError, match="lacks the outputs of its towers.*class_pictures=0$"):
@@ -98,8 +115,14 @@ def test_words_ask_for_pseudo_pictures_and_these_for_entries(colors):
         "a single-reed woodwind with a conical bore",
     }
     assert all(items[id].image.startswith("classes:776:") for id in by_text[776 * 4].positives)
-    assert items[by_picture[776].positives[0]].text == "Sax (saxophone): a single-reed woodwind with a conical bore."
-    assert len(by_picture) == 1000 * (PICTURES - 1) and len(list(collection.queries("val", rows[1]))) == 200
+    assert (
+        items[by_picture[776].positives[0]].text
+        == "Sax (saxophone): a single-reed woodwind with a conical bore."
+    )
+    assert (
+        len(by_picture) == 1000 * (PICTURES - 1)
+        and len(list(collection.queries("val", rows[1]))) == 200
+    )
     pairs = Pairs.read(collection, "train", CandidateTable.read(collection))
     assert len(pairs) == 2 * 144 + len(by_text) + len(by_picture)
 

@@ -1,6 +1,8 @@
-"""Two processes make what one makes: each stage is trained again by two, from what one process made before it.
+"""Two processes make what one makes: each stage is trained again by two, from what one process made
+before it.
 
-Sums are added in another order, which Adam can magnify; so weights agree within 1e-4, features within fp16.
+Sums are added in another order, which Adam can magnify; so weights agree within 1e-4, features
+within fp16.
 """
 
 import os
@@ -23,7 +25,13 @@ from training import distributed
 from training.curves import read_curves
 
 ROOT = Path(__file__).parents[2]
-LAUNCH = ("--multi_gpu", "--num_processes=2", "--num_machines=1", "--mixed_precision=no", "--dynamo_backend=no")
+LAUNCH = (
+    "--multi_gpu",
+    "--num_processes=2",
+    "--num_machines=1",
+    "--mixed_precision=no",
+    "--dynamo_backend=no",
+)
 STAGES = ("encoder", "features", "quantizer", "decoder", "index")
 
 
@@ -45,12 +53,19 @@ def locked(collection, tmp_path_factory) -> Path:
 
 
 def launched(way: str, arguments: list[str]) -> str:
-    """What two processes print; either the documented command starts them, or the first one forks."""
+    """What two processes print; either the documented command starts them, or the first one
+    forks.
+    """
     port, environment, command = str(free_port()), {"OMP_NUM_THREADS": "1"}, [sys.executable]
     if way == "accelerate launch":
         command += ["-m", "accelerate.commands.launch", *LAUNCH, f"--main_process_port={port}"]
     else:
-        environment |= {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        environment |= {
+            "WORLD_SIZE": "2",
+            "LOCAL_WORLD_SIZE": "2",
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": port,
+        }
     ended = subprocess.run(
         [*command, "-m", shared_stages.__name__, *arguments],
         env=os.environ | environment,
@@ -62,7 +77,9 @@ def launched(way: str, arguments: list[str]) -> str:
     return ended.stdout
 
 
-@pytest.fixture(scope="module", params=["fork", pytest.param("accelerate launch", marks=pytest.mark.slow)])
+@pytest.fixture(
+    scope="module", params=["fork", pytest.param("accelerate launch", marks=pytest.mark.slow)]
+)
 def together(collection, alone, locked, request, tmp_path_factory) -> dict[str, Path]:
     """For each stage a run in which two processes trained it."""
     folder = tmp_path_factory.mktemp("together")
@@ -80,26 +97,38 @@ def together(collection, alone, locked, request, tmp_path_factory) -> dict[str, 
 
 
 @pytest.mark.parametrize(
-    ("stage", "parts"), [("encoder", ["encoder"]), ("quantizer", ["fusion", "quantizer"]), ("decoder", ["decoder"])]
+    ("stage", "parts"),
+    [("encoder", ["encoder"]), ("quantizer", ["fusion", "quantizer"]), ("decoder", ["decoder"])],
 )
 def test_weights_agree(alone, together, stage, parts):
     for part in parts:
-        expected, found = (load_file(Run(run).folder(part) / "model.safetensors") for run in (alone, together[stage]))
+        expected, found = (
+            load_file(Run(run).folder(part) / "model.safetensors")
+            for run in (alone, together[stage])
+        )
         assert expected.keys() == found.keys()
         for name in expected:
             torch.testing.assert_close(
-                found[name], expected[name], atol=1e-4, rtol=0, msg=lambda text, name=name: f"{name}: {text}"
+                found[name],
+                expected[name],
+                atol=1e-4,
+                rtol=0,
+                msg=lambda text, name=name: f"{name}: {text}",
             )
 
 
 def test_heads_behind_locked_towers_agree(locked, together):
-    expected, found = (Run(run).folder("encoder") for run in (locked, together[shared_stages.LOCKED]))
+    expected, found = (
+        Run(run).folder("encoder") for run in (locked, together[shared_stages.LOCKED])
+    )
     expected, found = (load_file(folder / "model.safetensors") for folder in (expected, found))
     for name in expected:
         # weights into which small deviations were folded are large
         torch.testing.assert_close(found[name], expected[name], atol=1e-4, rtol=5e-3)
     for kind, array in (("images", "image"), ("texts", "text")):
-        expected, found = (FeatureFiles(run / "towers" / kind) for run in (locked, together[shared_stages.LOCKED]))
+        expected, found = (
+            FeatureFiles(run / "towers" / kind) for run in (locked, together[shared_stages.LOCKED])
+        )
         assert len(found) > shared_stages.SHARD and not found.unfinished()
         np.testing.assert_allclose(getattr(found, array), getattr(expected, array), atol=2e-3)
 
@@ -128,19 +157,27 @@ def test_gradients_are_those_of_the_whole_batch(together):
 
 def test_features_agree(alone, together):
     for name in ("candidates", "train", "val"):
-        expected, found = (FeatureFiles(run / "features" / name) for run in (alone, together["features"]))
+        expected, found = (
+            FeatureFiles(run / "features" / name) for run in (alone, together["features"])
+        )
         assert len(found) > shared_stages.SHARD and found.progress["done"] == len(expected)
         for array in ("image", "text", "embedding", "masks"):
-            np.testing.assert_allclose(getattr(found, array), getattr(expected, array), atol=2e-3, err_msg=array)
+            np.testing.assert_allclose(
+                getattr(found, array), getattr(expected, array), atol=2e-3, err_msg=array
+            )
 
 
 def test_one_process_makes_the_index(alone, together):
-    assert Run(together["index"]).digest("index") and list(Run(together["index"]).manifest["stages"]) == list(STAGES)
+    assert Run(together["index"]).digest("index") and list(
+        Run(together["index"]).manifest["stages"]
+    ) == list(STAGES)
 
 
 @pytest.mark.parametrize("is_main", [True, False])
 def test_the_others_go_on_if_the_main_process_fails_in_what_it_does_first(monkeypatch, is_main):
-    """They wait for it before the block, and meet the same fault then; they do not wait until they are ended."""
+    """They wait for it before the block, and meet the same fault then; they do not wait until they
+    are ended.
+    """
     order = []
     monkeypatch.setattr(distributed, "is_main", lambda: is_main)
     monkeypatch.setattr(distributed, "barrier", lambda: order.append("barrier"))
@@ -155,8 +192,8 @@ def test_a_command_that_is_not_shared_refuses_several_processes(monkeypatch, cap
     with pytest.raises(SystemExit):
         distributed.run_alone(pytest.fail)
     assert (
-        "2 processes were started (WORLD_SIZE), but only training, its stages and training.folder share"
-        in capsys.readouterr().err
+        "2 processes were started (WORLD_SIZE), but only training, its stages and "
+        "training.folder share" in capsys.readouterr().err
     )
 
 

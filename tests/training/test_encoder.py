@@ -1,4 +1,6 @@
-"""The encoder stage: what it starts from, its losses, and the baselines CLIP-FF, BLIP-SF and BLIP-FF."""
+"""The encoder stage: what it starts from, its losses, and the baselines CLIP-FF, BLIP-SF and
+BLIP-FF.
+"""
 
 from dataclasses import replace
 
@@ -35,17 +37,25 @@ def test_the_encoder_of_a_run_is_used_as_it_is(tmp_path):
     assert all(torch.equal(weight, weights[name]) for name, weight in found.state_dict().items())
 
 
-def test_an_encoder_that_cannot_encode_is_refused_before_any_image_is_opened(collection, tmp_path, monkeypatch):
+def test_an_encoder_that_cannot_encode_is_refused_before_any_image_is_opened(
+    collection, tmp_path, monkeypatch
+):
     model = TINY.encoder.architecture
-    settings = replace(TINY.encoder, architecture=model | {"text_cfg": model["text_cfg"] | {"vocab_size": 9}})
+    settings = replace(
+        TINY.encoder, architecture=model | {"text_cfg": model["text_cfg"] | {"vocab_size": 9}}
+    )
     monkeypatch.setattr(image_augmentation, "open_item_image", None)
     with pytest.raises(UserError, match="cannot encode a text and an image .*vocab_size is 9"):
         trained(collection, tmp_path, settings)
 
 
 def test_other_positives_are_negatives_unless_they_are_masked(collection, tmp_path):
-    losses, plain = [], replace(TINY.encoder, epochs=1, batch=64, modality_weight=0.0, instruction_swap_prob=0.0)
-    repeated = replace(plain, upsample_to=100)  # a query that is repeated has another positive in the batch
+    losses, plain = (
+        [],
+        replace(TINY.encoder, epochs=1, batch=64, modality_weight=0.0, instruction_swap_prob=0.0),
+    )
+    # a query that is repeated has another positive in the batch
+    repeated = replace(plain, upsample_to=100)
     for masked in (False, True):
         run = trained(collection, tmp_path / str(masked), replace(repeated, mask_positives=masked))
         losses.append(read_curves(run)["encoder"][0]["loss"])
@@ -57,15 +67,23 @@ def test_an_encoder_limited_to_rows_sees_their_queries_alone(collection, tmp_pat
     monkeypatch.setattr(encoder, "fit", lambda model, loader, splits, *_: seen.extend(splits))
     pairs = Pairs.read(collection, "train", CandidateTable.read(collection))
     row = int(pairs.rows[-1])
-    trained(collection, tmp_path, replace(TINY.encoder, rows=(f"{pairs.tasks[row]}:{pairs.datasets[row]}",)))
+    trained(
+        collection,
+        tmp_path,
+        replace(TINY.encoder, rows=(f"{pairs.tasks[row]}:{pairs.datasets[row]}",)),
+    )
     assert [set(found.rows.tolist()) for found in seen] == [{row}, {row}]
     assert len(seen[0]) == (pairs.rows == row).sum() < len(pairs)
 
 
-def test_activations_that_are_computed_again_give_the_same_weights(collection, tmp_path, monkeypatch):
+def test_activations_that_are_computed_again_give_the_same_weights(
+    collection, tmp_path, monkeypatch
+):
     counted, checkpoint = [], open_clip.transformer.checkpoint
     monkeypatch.setattr(
-        open_clip.transformer, "checkpoint", lambda *a, **k: (counted.append(1), checkpoint(*a, **k))[1]
+        open_clip.transformer,
+        "checkpoint",
+        lambda *a, **k: (counted.append(1), checkpoint(*a, **k))[1],
     )
     weights = []
     for again in (False, True):
@@ -94,7 +112,9 @@ def settings_of(name: str, base: EncoderSettings = PLAIN) -> EncoderSettings:
 
 @pytest.mark.parametrize("name", ["CLIP-FF", "BLIP-SF", "BLIP-FF"])
 def test_training_reduces_the_loss(collection, tmp_path, name):
-    run = trained(collection, tmp_path, settings_of(name, replace(PLAIN, epochs=4, learning_rate=3e-3)))
+    run = trained(
+        collection, tmp_path, settings_of(name, replace(PLAIN, epochs=4, learning_rate=3e-3))
+    )
     losses = [epoch["loss"] for epoch in read_curves(run)["encoder"]]
     assert losses[-1] < losses[0] - 0.05  # after twelve steps
     load = Encoder if name == "BLIP-SF" else FeatureFusionEncoder
@@ -107,10 +127,13 @@ def test_two_processes_embed_the_inputs_that_one_does(collection, tmp_path, monk
     pairs = Pairs.read(collection, "train", CandidateTable.read(collection))
     given = arguments(collection, tmp_path, replace(TINY, encoder=settings))
     loader = FeatureFusionLoader(collection, [pairs], given, model, None)
-    queries = np.arange(len(pairs))[::2][:9]  # of all rows, whose targets are images, texts and both
+    # of all rows, whose targets are images, texts and both
+    queries = np.arange(len(pairs))[::2][:9]
 
     def embedded() -> torch.Tensor:
-        ((_, inputs),) = loader.load_pairs(pairs, [queries], np.random.default_rng(0), training=False)
+        ((_, inputs),) = loader.load_pairs(
+            pairs, [queries], np.random.default_rng(0), training=False
+        )
         with torch.inference_mode():
             return inputs.embedding(model)
 
@@ -118,7 +141,9 @@ def test_two_processes_embed_the_inputs_that_one_does(collection, tmp_path, monk
     monkeypatch.setattr(encoder_inputs, "all_gather", lambda local, n: local)
     for process in range(2):
         monkeypatch.setattr(
-            encoder_inputs, "local_slice", lambda n, process=process: slice(n * process // 2, n * (process + 1) // 2)
+            encoder_inputs,
+            "local_slice",
+            lambda n, process=process: slice(n * process // 2, n * (process + 1) // 2),
         )
         parts.append(embedded())
     assert [len(part) for part in parts] == [4, 5]

@@ -1,4 +1,6 @@
-"""One command makes a folder of images searchable: by the shipped models, by an open_clip model, or by its own."""
+"""One command makes a folder of images searchable: by the shipped models, by an open_clip model, or
+by its own.
+"""
 
 import json
 import math
@@ -38,8 +40,9 @@ from training.presets import LINKED, SMALL, settings_for
 from training.requests import Phrasing
 
 WORDS = ["dog", "snow", "ball", "tree", "red", "street"]
-SIZES = """quantizer.epochs=2 quantizer.batch=64 quantizer.kmeans_iterations=3 decoder.epochs=1 decoder.batch=64
-    decoder.decoder.layers=1 decoder.decoder.width=16 decoder.decoder.heads=2 decoder.decoder.head_width=8
+SIZES = """quantizer.epochs=2 quantizer.batch=64 quantizer.kmeans_iterations=3
+    decoder.epochs=1 decoder.batch=64 decoder.decoder.layers=1 decoder.decoder.width=16
+    decoder.decoder.heads=2 decoder.decoder.head_width=8
     decoder.decoder.ff_width=24 decoder.decoder.prefix=2"""
 TRAIN = ["--train", *(word for change in SIZES.split() for word in ("--set", change))]
 
@@ -81,14 +84,17 @@ def model(tmp_path_factory):
     """A model that open_clip loads as local-dir:FOLDER."""
     path, encoder = tmp_path_factory.mktemp("model"), tiny_encoder()
     write_json(
-        path / "open_clip_config.json", {"model_cfg": encoder.config.model, "preprocess_cfg": encoder.config.preprocess}
+        path / "open_clip_config.json",
+        {"model_cfg": encoder.config.model, "preprocess_cfg": encoder.config.preprocess},
     )
     weights = {name: weight.contiguous() for name, weight in encoder.clip.state_dict().items()}
     save_file(weights, path / "open_clip_model.safetensors")
     return path
 
 
-def test_a_folder_is_searched_by_words_and_by_images_with_the_shipped_models_and_no_training(photos, tmp_path, capsys):
+def test_a_folder_is_searched_by_words_and_by_images_with_the_shipped_models_and_no_training(
+    photos, tmp_path, capsys
+):
     command = [str(photographs(tmp_path / "pictures")), str(tmp_path / "run")]
     main(command)
     assert capsys.readouterr().out.endswith(f"done: python app.py --run {tmp_path / 'run'}\n")
@@ -110,7 +116,9 @@ def test_a_folder_is_searched_by_words_and_by_images_with_the_shipped_models_and
     assert len(words.hits) == 24 and alike.hits[0].item.image == "images/pictures/05.png"
 
 
-def test_killed_it_continues_and_a_server_picks_up_what_was_added_since(tmp_path, monkeypatch, capsys):
+def test_killed_it_continues_and_a_server_picks_up_what_was_added_since(
+    tmp_path, monkeypatch, capsys
+):
     monkeypatch.setattr(block_index, "BLOCK", 10)
     pictures, encoded = photographs(tmp_path / "pictures"), []
     main([str(pictures), str(tmp_path / "whole")])
@@ -127,7 +135,9 @@ def test_killed_it_continues_and_a_server_picks_up_what_was_added_since(tmp_path
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(block_index, "append", die)
         main(command)
-    assert "the first 10 of 24 items can be searched: python app.py --run" in capsys.readouterr().out
+    assert (
+        "the first 10 of 24 items can be searched: python app.py --run" in capsys.readouterr().out
+    )
     engine = Engine.load(tmp_path / "run", "cpu")
     assert engine.index.n == 10
 
@@ -136,7 +146,9 @@ def test_killed_it_continues_and_a_server_picks_up_what_was_added_since(tmp_path
     assert sum(map(len, encoded)) == 24
     whole, run = (Index.load(Run(tmp_path / name).folder("index")) for name in ("whole", "run"))
     assert run.items(range(24)) == whole.items(range(24)) and run.config == whole.config
-    assert np.array_equal(run.packed, whole.packed) and np.array_equal(run.embeddings[:], whole.embeddings[:])
+    assert np.array_equal(run.packed, whole.packed) and np.array_equal(
+        run.embeddings[:], whole.embeddings[:]
+    )
 
 
 def test_a_watched_folder_is_followed_by_a_server_one_line_a_change_and_errors_end_nothing(
@@ -144,7 +156,11 @@ def test_a_watched_folder_is_followed_by_a_server_one_line_a_change_and_errors_e
 ):
     pictures, run, engines, loads = photographs(tmp_path / "pictures", 8), tmp_path / "run", [], []
     more = sorted(photographs(tmp_path / "more", 10).iterdir())[8:]
-    monkeypatch.setattr(update.Models, "load", lambda *given, load=update.Models.load: loads.append(1) or load(*given))
+    monkeypatch.setattr(
+        update.Models,
+        "load",
+        lambda *given, load=update.Models.load: loads.append(1) or load(*given),
+    )
 
     def follow(n: int):
         assert engines[0].versions.reload() and engines[0].index.n == n
@@ -168,8 +184,11 @@ def test_a_watched_folder_is_followed_by_a_server_one_line_a_change_and_errors_e
                 raise KeyboardInterrupt
 
     steps = iter(range(11))
-    clock = SimpleNamespace(sleep=lambda seconds: step(next(steps)), monotonic=time.monotonic, strftime=time.strftime)
-    monkeypatch.setattr(folder, "time", clock)  # and not the module's sleep: other threads may be asleep
+    clock = SimpleNamespace(
+        sleep=lambda seconds: step(next(steps)), monotonic=time.monotonic, strftime=time.strftime
+    )
+    # and not the module's sleep: other threads may be asleep
+    monkeypatch.setattr(folder, "time", clock)
     with pytest.raises(KeyboardInterrupt):
         main([str(pictures), str(run), "--watch"])
     printed = capfd.readouterr()
@@ -199,7 +218,8 @@ def test_what_was_added_or_removed_since_it_was_killed_stays_so_and_nothing_of_t
     assert index_command([str(run), "add", str(others), "--device", "cpu"]) == 0
     collection = Collection(run / "collection" / "first+all")
     known = ItemSource(
-        lambda: [item for item in collection.all_candidates() if item.id == "1:9"], collection.image_path
+        lambda: [item for item in collection.all_candidates() if item.id == "1:9"],
+        collection.image_path,
     )
     assert update.add(run, lambda _: known, update.Models.load(run, "cpu")).new == 1
     assert index_command([str(run), "remove", "0:3"]) == 0
@@ -210,7 +230,9 @@ def test_what_was_added_or_removed_since_it_was_killed_stays_so_and_nothing_of_t
     assert len(ids) == len(set(ids)) and set(ids) == expected - {"0:3"}  # which it had indexed
 
 
-def test_the_collection_is_read_and_models_are_loaded_as_often_for_many_parts_as_for_one(tmp_path, monkeypatch):
+def test_the_collection_is_read_and_models_are_loaded_as_often_for_many_parts_as_for_one(
+    tmp_path, monkeypatch
+):
     pictures, called = photographs(tmp_path / "pictures"), []
 
     def counted(owner, name):
@@ -221,7 +243,9 @@ def test_the_collection_is_read_and_models_are_loaded_as_often_for_many_parts_as
     for model in (Fusion, ResidualQuantizer):
         counted(model, "load")
     parts, append = [], block_index.append
-    monkeypatch.setattr(block_index, "append", lambda *given: [parts.append(len(given[2])), append(*given)][1])
+    monkeypatch.setattr(
+        block_index, "append", lambda *given: [parts.append(len(given[2])), append(*given)][1]
+    )
     main([str(pictures), str(tmp_path / "one")])
     once = sorted(called)
     called.clear()
@@ -234,15 +258,24 @@ def test_the_collection_is_read_and_models_are_loaded_as_often_for_many_parts_as
 def test_started_again_it_has_nothing_left_to_do_and_others_can_be_added(tmp_path):
     command = [str(photographs(tmp_path / "pictures")), str(tmp_path / "run")]
     main(command)
-    before = {file: file.stat().st_mtime_ns for file in (tmp_path / "run").rglob("*") if file.is_file()}
+    before = {
+        file: file.stat().st_mtime_ns for file in (tmp_path / "run").rglob("*") if file.is_file()
+    }
     main(command)
-    assert {file: file.stat().st_mtime_ns for file in (tmp_path / "run").rglob("*") if file.is_file()} == before
+    assert {
+        file: file.stat().st_mtime_ns for file in (tmp_path / "run").rglob("*") if file.is_file()
+    } == before
 
     photographs(tmp_path / "others", 30)
-    assert index_command([str(tmp_path / "run"), "add", str(tmp_path / "others"), "--device", "cpu"]) == 0
+    assert (
+        index_command([str(tmp_path / "run"), "add", str(tmp_path / "others"), "--device", "cpu"])
+        == 0
+    )
     index = Index.load(Run(tmp_path / "run").folder("index"))
     assert (index.n, index.config.trained) == (30, 24)  # the first 24 are the same pictures
-    with pytest.raises(UserError, match="6 items were added to .*run, which an index of own models would lack"):
+    with pytest.raises(
+        UserError, match="6 items were added to .*run, which an index of own models would lack"
+    ):
         main([*command, *TRAIN])
     with pytest.raises(UserError, match="was made from .*pictures; name another RUN, or add to it"):
         main([str(tmp_path / "others"), str(tmp_path / "run")])
@@ -263,16 +296,23 @@ def test_run_again_it_takes_in_what_changed_in_its_folder(tmp_path, capsys):
     thumbnail = index.thumbnail(index.rows_of([before["images/pictures/00.png"]])[0])
     gone = thumbnail[20:200], index.embeddings[0].tobytes()
     assert index.fused is None, "pictures alone are ordered by cosine"
-    assert {"features", "collection"} < {file.parts[0] for file in holders(run, files[2].read_bytes(), *gone)}
+    assert {"features", "collection"} < {
+        file.parts[0] for file in holders(run, files[2].read_bytes(), *gone)
+    }
     del index
     capsys.readouterr()
     main([f"{pictures}/", str(run)])
-    assert "pictures: 3 new, 1 changed, 1 gone" in capsys.readouterr().out and holders(run, *gone) == []
+    assert (
+        "pictures: 3 new, 1 changed, 1 gone" in capsys.readouterr().out
+        and holders(run, *gone) == []
+    )
     index = Index.load(Run(run).folder("index"))
     after = {item.image: item.id for item in index.items(range(index.n))}
     assert len(after) == 10 and f"images/pictures/{files[0].name}" not in after
     assert sum(before.get(image) == name for image, name in after.items()) == 6
-    assert set(after.values()) == {item.id for item in Collection(run / "collection" / "pictures").all_candidates()}
+    assert set(after.values()) == {
+        item.id for item in Collection(run / "collection" / "pictures").all_candidates()
+    }
     capsys.readouterr()
     main([str(pictures), str(run)])
     assert "new" not in capsys.readouterr().out
@@ -298,7 +338,10 @@ def test_the_count_of_versions_follows_the_folder(tmp_path, capsys):
     (pictures / "small.jpg").unlink()
     capsys.readouterr()
     main([str(pictures), str(run)])
-    assert "versions" not in said_of(run, "photo.png") and "1 described anew" in capsys.readouterr().out
+    assert (
+        "versions" not in said_of(run, "photo.png")
+        and "1 described anew" in capsys.readouterr().out
+    )
     photo.resize((120, 90)).save(pictures / "small.jpg")
     main([str(pictures), str(run), "--keep-versions"])
     assert "versions" not in said_of(run, "photo.png") and said_of(run, "small.jpg")
@@ -306,18 +349,32 @@ def test_the_count_of_versions_follows_the_folder(tmp_path, capsys):
 
 def test_what_is_removed_is_in_no_file_of_the_run_and_does_not_come_back(tmp_path, capsys):
     pictures, run = photographs(tmp_path / "pictures", 8), tmp_path / "run"
-    rows = ["00.png,a dog", "01.png,the xylophonist at home", "copy.png,the xylophonist at home", "02.png,snow"]
+    rows = [
+        "00.png,a dog",
+        "01.png,the xylophonist at home",
+        "copy.png,the xylophonist at home",
+        "02.png,snow",
+    ]
     (pictures / "captions.csv").write_text("\n".join(["image,caption", *rows]))
     shutil.copy(pictures / "01.png", pictures / "copy.png")
     main([str(pictures), str(run)])
     index = Index.load(Run(run).folder("index"))
     items = index.items(range(index.n))
-    private = [item.id for item in items if "xylophonist" in item.text or "01.png" in (item.image or "")]
+    private = [
+        item.id for item in items if "xylophonist" in item.text or "01.png" in (item.image or "")
+    ]
     thumbnail = index.thumbnail(index.rows_of(private[:1])[0])
-    secrets = (b"xylophonist", (pictures / "01.png").read_bytes()[:200], thumbnail[20:200], sha256(pictures / "01.png"))
+    secrets = (
+        b"xylophonist",
+        (pictures / "01.png").read_bytes()[:200],
+        thumbnail[20:200],
+        sha256(pictures / "01.png"),
+    )
     secrets = [secret.encode() if isinstance(secret, str) else secret for secret in secrets]
     where = {part for file in holders(run, *secrets) for part in file.parts}
-    assert len(private) >= 2 and {"images", "cand_pool", "query", "files.tsv", "items.sqlite"} <= where
+    assert (
+        len(private) >= 2 and {"images", "cand_pool", "query", "files.tsv", "items.sqlite"} <= where
+    )
     del index
     killed = run / "collection" / f".pictures.new.{'a' * 32}"  # it was building
     shutil.copytree(run / "collection" / "pictures", killed)
@@ -326,7 +383,12 @@ def test_what_is_removed_is_in_no_file_of_the_run_and_does_not_come_back(tmp_pat
     left = [item.id for item in items if item.id not in private]
     collection = Collection(run / "collection" / "pictures")
     assert [item.id for item in collection.all_candidates()] == left
-    asked = [query.text for split in ("train", "val", "test") for query in collection.queries(split) if query.text]
+    asked = [
+        query.text
+        for split in ("train", "val", "test")
+        for query in collection.queries(split)
+        if query.text
+    ]
     assert set(asked) == {"a dog", "snow"}
     assert check(collection.root, images=True) == 0
 
@@ -336,7 +398,10 @@ def test_what_is_removed_is_in_no_file_of_the_run_and_does_not_come_back(tmp_pat
     (pictures / "captions.csv").write_text("\n".join(["image,caption", *rows, "07.png,a boat"]))
     main([str(pictures), str(run)])
     printed = capsys.readouterr().out
-    assert "2 removed from the run before, so left out" in printed and "items: 2 new, 0 gone" in printed
+    assert (
+        "2 removed from the run before, so left out" in printed
+        and "items: 2 new, 0 gone" in printed
+    )
     assert "pictures: 1 new, 0 changed, 0 gone" in printed and holders(run, *secrets) == []
     assert Index.load(Run(run).folder("index")).n == len(left) + 2
 
@@ -352,7 +417,9 @@ def test_own_models_are_trained_without_what_was_removed(tmp_path):
 
 @pytest.mark.parametrize("pictures", ["pictures/", ""])
 def test_a_table_beside_its_run_is_read_without_the_run(tmp_path, capsys, pictures):
-    """pictures: in which folder the table says that they are; without it, they are looked up by name."""
+    """pictures: in which folder the table says that they are; without it, they are looked up by
+    name.
+    """
     shop, run = tmp_path / "shop", tmp_path / "shop" / "run"
     shop.mkdir()
     photographs(shop / "pictures", 8)
@@ -384,16 +451,30 @@ def test_a_table_beside_its_run_is_read_without_the_run(tmp_path, capsys, pictur
     assert items().items() > before.items()
 
 
-def test_a_run_inside_its_folder_is_refused_before_anything_is_written_or_downloaded(tmp_path, monkeypatch):
+def test_a_run_inside_its_folder_is_refused_before_anything_is_written_or_downloaded(
+    tmp_path, monkeypatch
+):
     pictures = photographs(tmp_path / "pictures", 2)
     monkeypatch.setattr(folder, "run_stage", die)
     for run in (pictures, pictures / "run", pictures / "new" / "run"):
-        with pytest.raises(UserError, match="lies inside the source .*pictures; name a directory outside it"):
-            main([str(tmp_path / "others.csv"), str(pictures), str(run), "--model", "hf-hub:some/model"])
+        with pytest.raises(
+            UserError, match="lies inside the source .*pictures; name a directory outside it"
+        ):
+            main(
+                [
+                    str(tmp_path / "others.csv"),
+                    str(pictures),
+                    str(run),
+                    "--model",
+                    "hf-hub:some/model",
+                ]
+            )
     assert {file.name for file in pictures.iterdir()} == {"00.png", "01.png"}
 
 
-def test_a_picture_that_arrives_while_the_encoder_is_downloaded_is_found_by_the_next_run(tmp_path, monkeypatch):
+def test_a_picture_that_arrives_while_the_encoder_is_downloaded_is_found_by_the_next_run(
+    tmp_path, monkeypatch
+):
     pictures, run = photographs(tmp_path / "pictures", 4), tmp_path / "run"
     late, publish = photographs(tmp_path / "late", 5) / "04.png", folder.publish_encoder
 
@@ -407,7 +488,9 @@ def test_a_picture_that_arrives_while_the_encoder_is_downloaded_is_found_by_the_
         assert Index.load(Run(run).folder("index")).n == n
 
 
-def test_texts_that_the_encoder_does_not_read_are_counted_before_anything_is_encoded(tmp_path, capsys):
+def test_texts_that_the_encoder_does_not_read_are_counted_before_anything_is_encoded(
+    tmp_path, capsys
+):
     records = [
         {"img_path": f"{number}.png", "txt": text}
         for number, text in enumerate(("一只狗", "ein Hund und eine Katze", "a dog"))
@@ -415,13 +498,19 @@ def test_texts_that_the_encoder_does_not_read_are_counted_before_anything_is_enc
     command = [str(write_source(tmp_path / "shop", records)), str(tmp_path / "run")]
     main(command)
     assert "2 of 3 texts are not English" in capsys.readouterr().out
-    assert Engine.load(tmp_path / "run", "cpu").index.n == 6  # pictures, and texts, which can be found, too
+    # pictures, and texts, which can be found, too
+    assert Engine.load(tmp_path / "run", "cpu").index.n == 6
     with pytest.raises(UserError, match="was made with another --model, --pretrained or --seed"):
         main([*command, "--seed", "5"])
 
 
-def test_a_model_that_no_shipped_part_fits_is_searched_by_the_geometry_of_k_means_codes(tmp_path, model, monkeypatch):
-    phrasings = [Phrasing("own", True, "similar", "more of these"), Phrasing("own", False, "photo", "[{name}]")]
+def test_a_model_that_no_shipped_part_fits_is_searched_by_the_geometry_of_k_means_codes(
+    tmp_path, model, monkeypatch
+):
+    phrasings = [
+        Phrasing("own", True, "similar", "more of these"),
+        Phrasing("own", False, "photo", "[{name}]"),
+    ]
     monkeypatch.setattr(reader, "read_phrasings", lambda: phrasings * 5)
     run, pictures = tmp_path / "run", photographs(tmp_path / "pictures")
     main([str(pictures), str(run), "--model", f"local-dir:{model}"])
@@ -430,9 +519,14 @@ def test_a_model_that_no_shipped_part_fits_is_searched_by_the_geometry_of_k_mean
     assert {f"clip.{name}" for name in theirs} == ours.keys()
     assert all(torch.equal(weight, ours[f"clip.{name}"]) for name, weight in theirs.items())
 
-    engine, quantizer = Engine.load(run, "cpu"), ResidualQuantizer.load(Run(run).folder("quantizer"))
+    engine, quantizer = (
+        Engine.load(run, "cpu"),
+        ResidualQuantizer.load(Run(run).folder("quantizer")),
+    )
     assert engine.has_reader and engine.search("a dog").reading.name == "photo"
-    (result,) = engine.search([Query(text="a dog", reading="none")], SearchOptions(k=24, beams=24, order="score"))
+    (result,) = engine.search(
+        [Query(text="a dog", reading="none")], SearchOptions(k=24, beams=24, order="score")
+    )
     assert np.allclose(result.z, result.embedding, atol=1e-6)
     quantized = quantizer.decode(torch.from_numpy(engine.index.codes(range(24)).astype(np.int64)))
     away = {
@@ -443,24 +537,44 @@ def test_a_model_that_no_shipped_part_fits_is_searched_by_the_geometry_of_k_mean
     assert len(found) == 24 and found == pytest.approx(sorted(away.values()), abs=1e-4)
 
 
-def test_vectors_are_searched_by_words_with_the_model_that_made_them_and_with_no_other(tmp_path, model, monkeypatch):
+def test_vectors_are_searched_by_words_with_the_model_that_made_them_and_with_no_other(
+    tmp_path, model, monkeypatch
+):
     lay_out_by_principal_components(monkeypatch)
     encoder = Encoder.from_open_clip(f"local-dir:{model}", "").for_inference()
-    made = encoder.encode([None] * 24, [f"{word} {n}" for n in range(4) for word in WORDS]).text.numpy()
+    made = encoder.encode(
+        [None] * 24, [f"{word} {n}" for n in range(4) for word in WORDS]
+    ).text.numpy()
     unit = made / np.linalg.norm(made, axis=1, keepdims=True)
     np.save(tmp_path / "x.npy", made)
-    main([str(tmp_path / "run"), "--vectors", str(tmp_path / "x.npy"), "--model", f"local-dir:{model}"])
+    main(
+        [
+            str(tmp_path / "run"),
+            "--vectors",
+            str(tmp_path / "x.npy"),
+            "--model",
+            f"local-dir:{model}",
+        ]
+    )
     engine = Engine.load(tmp_path / "run", "cpu")
     result = engine.search(Query("snow 2"), SearchOptions(k=24, beams=24, order="cosine"))
     assert [hit.row for hit in result.hits] == np.argsort(-(unit @ unit[13])).tolist()
 
     np.save(tmp_path / "y.npy", made[:, 1:])
     with pytest.raises(UserError, match=f"has vectors of {DIM - 1} numbers, .* makes {DIM}"):
-        main([str(tmp_path / "other"), "--vectors", str(tmp_path / "y.npy"), "--model", f"local-dir:{model}"])
+        main(
+            [
+                str(tmp_path / "other"),
+                "--vectors",
+                str(tmp_path / "y.npy"),
+                "--model",
+                f"local-dir:{model}",
+            ]
+        )
 
 
 @pytest.mark.parametrize("gain", [True, False])
-def test_own_models_are_trained_on_generated_queries_and_kept_if_they_find_more_of_those_for_validation(
+def test_own_models_are_trained_on_generated_queries_and_kept_if_they_find_more(
     photos, tmp_path, capsys, monkeypatch, gain
 ):
     measured = []
@@ -477,15 +591,25 @@ def test_own_models_are_trained_on_generated_queries_and_kept_if_they_find_more_
     main(command)
 
     said = capsys.readouterr().out
-    worse, better = "100.0% without training, 0.0% by models", "0.0% without training, 100.0% by models"
+    worse, better = (
+        "100.0% without training, 0.0% by models",
+        "0.0% without training, 100.0% by models",
+    )
     chosen, told = (better, worse) if gain else (worse, better)
-    assert f"hit@5 of 1 validation queries: {chosen} of the folders' own, which {'are' if gain else 'gain no'}" in said
-    assert f"hit@5 of 2 held-out queries: {told} of the folders' own\n" in said  # these choose nothing
+    assert (
+        f"hit@5 of 1 validation queries: {chosen} of the folders' own, which "
+        f"{'are' if gain else 'gain no'}" in said
+    )
+    # these choose nothing
+    assert f"hit@5 of 2 held-out queries: {told} of the folders' own\n" in said
     assert [path.name for path, _ in measured] == ["run", "own"]
     assert all(found.keys() == {"val", "test"} for _, found in measured)
     assert all(0 < len(hits) <= 10 for _, found in measured for hits in found.values())
     assert Run(run).digest("encoder") == photos.digest("encoder")
-    assert all((Run(run).digest(part) != photos.digest(part)) == gain for part in ("fusion", "quantizer", "decoder"))
+    assert all(
+        (Run(run).digest(part) != photos.digest(part)) == gain
+        for part in ("fusion", "quantizer", "decoder")
+    )
     assert Engine.load(run, "cpu").index.n == 24 and not (run / "own").exists()
     before = (run / "manifest.json").read_bytes()
     main(command)
@@ -501,7 +625,9 @@ def test_killed_while_training_it_continues(tmp_path, monkeypatch):
         raise Killed
 
     def published_one(run, side):
-        run.publish("fusion", lambda path: own_models.link_files(side.folder("fusion"), path), ("encoder",))
+        run.publish(
+            "fusion", lambda path: own_models.link_files(side.folder("fusion"), path), ("encoder",)
+        )
         raise Killed
 
     monkeypatch.setattr(own_models, "hits", lambda run, *_: {"val": np.array([run.name == "own"])})
@@ -512,12 +638,17 @@ def test_killed_while_training_it_continues(tmp_path, monkeypatch):
             patch.setattr(own_models, name, stand_in)
             main(command)
     main(command)
-    assert {row.splits for row in Collection(run / "collection" / "pictures").rows()} == {("train", "val", "test")}
+    assert {row.splits for row in Collection(run / "collection" / "pictures").rows()} == {
+        ("train", "val", "test")
+    }
     assert Engine.load(run, "cpu").index.n == 24 and not (run / "own").exists()
 
 
 def test_too_few_pictures_or_texts_are_searched_but_not_trained_on(tmp_path):
-    records = [{"img_path": f"images/{number}.png", "txt": f"thing {number}", "split": "train"} for number in range(4)]
+    records = [
+        {"img_path": f"images/{number}.png", "txt": f"thing {number}", "split": "train"}
+        for number in range(4)
+    ]
     few, shop = photographs(tmp_path / "few", 19), write_source(tmp_path / "shop", records)
     for source, n, message in (
         (few, 19, "19 images without texts; training needs at least 20"),
@@ -545,7 +676,9 @@ def test_a_mistyped_or_empty_folder_leaves_nothing_and_the_right_one_can_follow(
 def test_a_model_that_cannot_be_loaded_is_refused_before_images_are_copied(tmp_path):
     source = photographs(tmp_path / "photos", 2)
     with pytest.raises(UserError, match="open_clip cannot load NoSuch-Net with weights 'openai'"):
-        main([str(source), str(tmp_path / "run"), "--model", "NoSuch-Net", "--pretrained", "openai"])
+        main(
+            [str(source), str(tmp_path / "run"), "--model", "NoSuch-Net", "--pretrained", "openai"]
+        )
     assert not (tmp_path / "run" / "collection").exists()
 
 
@@ -553,7 +686,8 @@ def test_a_shipped_run_that_lacks_a_part_is_refused_in_one_sentence(photos, tmp_
     with photos.changing() as manifest:
         del manifest["parts"]["decoder"]
     with pytest.raises(
-        UserError, match="the run of photographs, .*, is not at .*photos or lacks its decoder; restore it"
+        UserError,
+        match="the run of photographs, .*, is not at .*photos or lacks its decoder; restore it",
     ):
         main([str(photographs(tmp_path / "pictures", 2)), str(tmp_path / "run")])
     assert not (tmp_path / "run").exists()
@@ -561,18 +695,31 @@ def test_a_shipped_run_that_lacks_a_part_is_refused_in_one_sentence(photos, tmp_
 
 @pytest.mark.parametrize(
     ("items", "codes", "levels"),
-    [(1, 16, 4), (4000, 64, 7), (62_000, 256, 9), (1_000_000, 1024, 9), (5_600_000, 2048, 9), (10**9, 4096, 9)],
+    [
+        (1, 16, 4),
+        (4000, 64, 7),
+        (62_000, 256, 9),
+        (1_000_000, 1024, 9),
+        (5_600_000, 2048, 9),
+        (10**9, 4096, 9),
+    ],
 )
 def test_sizes_follow_the_collection_and_the_encoder(items, codes, levels):
     settings = settings_for(SMALL, DIM, items, 5 * items)
     settings.check()
-    assert settings.quantizer.quantizer.codebook_size == codes and settings.quantizer.quantizer.levels == levels
+    assert (
+        settings.quantizer.quantizer.codebook_size == codes
+        and settings.quantizer.quantizer.levels == levels
+    )
     assert settings.quantizer.fusion.dim == DIM and settings.decoder.decoder.dim == DIM
     assert codes == 4096 or abs(math.log2(max(codes, 16)) - max(math.log2(items) / 2, 4)) <= 0.5
 
 
 def test_fewer_pairs_have_more_epochs():
-    epochs = [settings_for(SMALL, DIM, 1000, pairs).quantizer.epochs for pairs in (0, 5000, 20_000, 1_000_000)]
+    epochs = [
+        settings_for(SMALL, DIM, 1000, pairs).quantizer.epochs
+        for pairs in (0, 5000, 20_000, 1_000_000)
+    ]
     assert epochs == [40, 40, 15, 4]
 
 
@@ -599,7 +746,9 @@ def test_a_model_needs_both_architecture_and_weights(tmp_path, capsys, options, 
         ("decoder.batch=1", "batch: Input should be greater than or equal to 2"),
     ],
 )
-def test_a_setting_that_cannot_be_changed_is_refused_before_anything_is_made(tmp_path, change, message):
+def test_a_setting_that_cannot_be_changed_is_refused_before_anything_is_made(
+    tmp_path, change, message
+):
     with pytest.raises(UserError, match=message):
         main([str(tmp_path / "photos"), str(tmp_path / "run"), "--device", "cpu", "--set", change])
     assert not (tmp_path / "run").exists()

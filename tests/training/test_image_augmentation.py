@@ -9,7 +9,9 @@ from training.image_augmentation import Crops, PixelCache, Squares, augmented
 
 
 def seen_through(images: torch.Tensor, side: int, min_crop: float, flip: bool) -> torch.Tensor:
-    return augmented(images, Crops.draw(len(images), min_crop, flip, np.random.default_rng(0)), side)
+    return augmented(
+        images, Crops.draw(len(images), min_crop, flip, np.random.default_rng(0)), side
+    )
 
 
 def test_augmented_images_keep_their_content():
@@ -39,7 +41,9 @@ def test_a_crop_keeps_at_least_its_minimal_share():
 
 
 @pytest.mark.parametrize(("mode", "seen"), [("squash", "both"), ("shortest", "middle")])
-def test_cached_images_are_square_in_the_way_the_encoder_sees_them(collection, tmp_path, mode, seen):
+def test_cached_images_are_square_in_the_way_the_encoder_sees_them(
+    collection, tmp_path, mode, seen
+):
     pixels = np.zeros((20, 60, 3), dtype=np.uint8)
     pixels[:, :20, 0] = 255  # the left third is red
     Image.fromarray(pixels).save(collection.root / "wide.png")
@@ -53,12 +57,18 @@ def test_a_second_cache_of_the_same_images_decodes_nothing(collection, tmp_path)
     Image.new("RGB", (9, 9), "red").save(collection.root / "again.png")
     PixelCache(Squares(collection, 16, "squash"), ["again.png"], tmp_path)
     (collection.root / "again.png").unlink()
-    assert PixelCache(Squares(collection, 16, "squash"), ["again.png"], tmp_path)("again.png")[0].min() == 255
+    assert (
+        PixelCache(Squares(collection, 16, "squash"), ["again.png"], tmp_path)("again.png")[0].min()
+        == 255
+    )
 
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_images_that_are_opened_every_time_equal_the_cached_ones(collection, tmp_path, workers):
-    squares, paths = Squares(collection, 24, "shortest"), [f"images/{number}.png" for number in range(20)]
+    squares, paths = (
+        Squares(collection, 24, "shortest"),
+        [f"images/{number}.png" for number in range(20)],
+    )
     parts, cache = [paths[:3], [], paths[3:20], paths[2:3]], PixelCache(squares, paths, tmp_path)
     opened, cached = load_images(parts, list, squares, workers), load_images(parts, list, cache)
     for (part, images, _), (again, expected, _) in zip(opened, cached, strict=True):

@@ -1,4 +1,6 @@
-"""Queries with the instruction of another row, and the classifier of the modality that is asked for."""
+"""Queries with the instruction of another row, and the classifier of the modality that is asked
+for.
+"""
 
 import math
 from dataclasses import replace
@@ -19,7 +21,9 @@ PHRASINGS = {
     (2, Modality.IMAGE, Modality.TEXT): ["say what is seen"],
 }
 COLLECTION = SimpleNamespace(instructions=lambda: PHRASINGS)
-CANDIDATES = CandidateTable(np.arange(3), np.array([Modality.TEXT, Modality.IMAGE, Modality.TEXT], dtype=np.uint8))
+CANDIDATES = CandidateTable(
+    np.arange(3), np.array([Modality.TEXT, Modality.IMAGE, Modality.TEXT], dtype=np.uint8)
+)
 PAIRS = Pairs(  # two text queries, for an image and a text, and an image query for a text
     ["a cat", "a dog", ""],
     [None, None, "cat.png"],
@@ -42,14 +46,17 @@ def drawn(probability: float, seed: int = 0) -> np.ndarray:
     """Many draws for the three queries."""
     queries = np.tile([0, 1, 2], 1000)
     positives = PAIRS.positives[PAIRS.offsets[queries]]
-    return swaps_of(probability).draw(queries, positives, np.random.default_rng(seed)).reshape(1000, 3)
+    return (
+        swaps_of(probability).draw(queries, positives, np.random.default_rng(seed)).reshape(1000, 3)
+    )
 
 
 def test_a_swapped_instruction_fits_the_query_and_asks_for_another_modality():
     keys, numbers = swaps_of(0.5).keys, drawn(0.9999)
     assert (keys[numbers[:, 0]] == (2, Modality.TEXT, Modality.TEXT)).all(1).mean() > 0.99
     assert (keys[numbers[:, 1]] == (1, Modality.TEXT, Modality.IMAGE)).all(1).mean() > 0.99
-    assert (numbers[:, 2] == OWN_INSTRUCTION).all()  # no instruction asks an image query for anything but text
+    # no instruction asks an image query for anything but text
+    assert (numbers[:, 2] == OWN_INSTRUCTION).all()
 
 
 def test_instructions_are_swapped_with_the_probability():
@@ -75,4 +82,6 @@ def test_the_loss_is_the_cross_entropy_of_the_modality_that_is_asked_for():
     for embedding, label in zip([*query, *target], labels, strict=True):
         scores = (swaps.classifier.weight @ (2 * embedding) + swaps.classifier.bias).tolist()
         terms.append(math.log(sum(map(math.exp, scores))) - scores[label])
-    assert swaps.loss(queries, targets, query, target).item() == pytest.approx(0.5 * np.mean(terms), rel=1e-5)
+    assert swaps.loss(queries, targets, query, target).item() == pytest.approx(
+        0.5 * np.mean(terms), rel=1e-5
+    )

@@ -65,7 +65,9 @@ def test_towers_do_not_change(trained, towers):
     assert changed and all(map(is_head, changed))
 
 
-def test_a_killed_run_resumes_to_the_same_average_of_weights(trained, towers, colors, tmp_path, monkeypatch):
+def test_a_killed_run_resumes_to_the_same_average_of_weights(
+    trained, towers, colors, tmp_path, monkeypatch
+):
     settings = replace(locked_settings(*towers), epochs=3, average=0.9)
     for run in ("whole", "killed", "last"):
         shutil.copytree(trained / "towers", tmp_path / run / "towers")
@@ -86,7 +88,9 @@ def test_a_second_training_opens_no_image(trained, towers, colors, tmp_path, ope
     assert not opened
 
 
-def test_outputs_of_another_tower_are_replaced_in_the_run(trained, towers, colors, tmp_path, opened):
+def test_outputs_of_another_tower_are_replaced_in_the_run(
+    trained, towers, colors, tmp_path, opened
+):
     shutil.copytree(trained, tmp_path / "run")
     text = (tmp_path / "run" / "towers" / "texts" / "text.npy").read_bytes()
     other, _ = write_towers(tmp_path / "other", seed=1)
@@ -120,7 +124,9 @@ def test_an_open_clip_model_trains_its_projections(colors, tmp_path):
 
 
 @pytest.mark.parametrize("rounding", ["half", "eight_bit"])
-def test_heads_learn_on_the_towers_as_they_are_stored(towers, colors, tmp_path, monkeypatch, rounding):
+def test_heads_learn_on_the_towers_as_they_are_stored(
+    towers, colors, tmp_path, monkeypatch, rounding
+):
     monkeypatch.setattr("genius.models.saving.LARGE", 64)
     settings = replace(locked_settings(*towers), epochs=1, **{rounding: True})
     train(colors, tmp_path, settings)
@@ -136,8 +142,12 @@ def test_a_collection_without_images_is_refused(towers, tmp_path):
     with new_collection(tmp_path / "texts") as writer:
         for number in range(8):
             split = ("train", "val")[number % 2]
-            writer.candidate(Item(f"0:{number}", Modality.TEXT, f"word {number}"), "texts", [1], [split])
-            query = LabeledQuery(f"0:{number}", Modality.TEXT, 1, f"word {number}", positives=(f"0:{number}",))
+            writer.candidate(
+                Item(f"0:{number}", Modality.TEXT, f"word {number}"), "texts", [1], [split]
+            )
+            query = LabeledQuery(
+                f"0:{number}", Modality.TEXT, 1, f"word {number}", positives=(f"0:{number}",)
+            )
             writer.query(query, "texts", split)
         writer.instructions(0, "texts", Modality.TEXT, Modality.TEXT, ["find it"])
     with pytest.raises(UserError, match="has no images among its training queries"):
@@ -146,7 +156,9 @@ def test_a_collection_without_images_is_refused(towers, tmp_path):
 
 @pytest.mark.parametrize("tower", ["", "no_such_tower"])
 def test_a_missing_tower_is_one_sentence(towers, colors, tmp_path, tower):
-    with pytest.raises(UserError, match=tower or "encoder.image_tower and encoder.text_tower, both or neither"):
+    with pytest.raises(
+        UserError, match=tower or "encoder.image_tower and encoder.text_tower, both or neither"
+    ):
         train(colors, tmp_path / "run", replace(locked_settings(*towers), image_tower=tower))
     assert not (tmp_path / "run").exists()
 
@@ -175,15 +187,23 @@ def test_the_feature_stage_takes_known_tower_outputs_and_encodes_only_the_rest(
         return known[0]
 
     monkeypatch.setattr(features, "known_features", counting)
-    train_stage("features", colors, tmp_path / "run", replace(TINY, encoder=locked_settings(*towers)))
+    train_stage(
+        "features", colors, tmp_path / "run", replace(TINY, encoder=locked_settings(*towers))
+    )
     model = Encoder.load(Run(tmp_path / "run").folder("encoder"))
     files = FeatureFiles(tmp_path / "run" / "features" / "candidates")
     items = list(colors.all_candidates())
     images = [item.image and open_image(colors.image_path(item.image)) for item in items]
     expected = model.encode(images, [item.text for item in items])
-    torch.testing.assert_close(files.features(slice(None)).image, expected.image, atol=5e-3, rtol=5e-3)
-    torch.testing.assert_close(files.features(slice(None)).text, expected.text, atol=5e-3, rtol=5e-3)
-    assert known[0].images(sorted(item.image for item in items if item.image)), "no tower output was used"
+    torch.testing.assert_close(
+        files.features(slice(None)).image, expected.image, atol=5e-3, rtol=5e-3
+    )
+    torch.testing.assert_close(
+        files.features(slice(None)).text, expected.text, atol=5e-3, rtol=5e-3
+    )
+    assert known[0].images(sorted(item.image for item in items if item.image)), (
+        "no tower output was used"
+    )
     views = FeatureFiles(tmp_path / "run" / "towers" / "images").image[:2]
     assert not np.array_equal(*views), "an image and a crop of it"
 
@@ -194,7 +214,9 @@ def test_some_phrasings_have_the_instruction_of_another_row(trained, towers, col
         stream.write("text\ttext\tcolors\t0\tdescribe the picture\n")
     collection = Collection(tmp_path / "collection")
     shutil.copytree(trained / "towers", tmp_path / "towers")
-    settings = replace(locked_settings(*towers), epochs=2, modality_weight=0.5, instruction_swap_prob=0.5)
+    settings = replace(
+        locked_settings(*towers), epochs=2, modality_weight=0.5, instruction_swap_prob=0.5
+    )
     candidates = CandidateTable.read(collection)
     splits = [Pairs.read(collection, split, candidates) for split in ("train", "val")]
     model = LockedEncoder(new_encoder(settings))
@@ -205,14 +227,24 @@ def test_some_phrasings_have_the_instruction_of_another_row(trained, towers, col
 
     ((inputs, _),) = loader.load_pairs(pairs, [queries], np.random.default_rng(0), training=True)
 
-    swapped, asks_by_text = inputs.instruction != OWN_INSTRUCTION, np.array([image is None for image in pairs.images])
+    swapped, asks_by_text = (
+        inputs.instruction != OWN_INSTRUCTION,
+        np.array([image is None for image in pairs.images]),
+    )
     assert not swapped[~asks_by_text].any() and 0.35 < swapped[asks_by_text].mean() < 0.65
-    assert swaps.keys[inputs.instruction[swapped]].tolist() == [[0, Modality.TEXT, Modality.TEXT]] * sum(swapped)
+    assert swaps.keys[inputs.instruction[swapped]].tolist() == [
+        [0, Modality.TEXT, Modality.TEXT]
+    ] * sum(swapped)
     texts = json.loads((tmp_path / "towers" / "texts" / "names.json").read_text(encoding="utf-8"))
-    rows = [texts.index(f"Describe the picture. {pairs.texts[query]}.") for query in np.flatnonzero(swapped)]
+    rows = [
+        texts.index(f"Describe the picture. {pairs.texts[query]}.")
+        for query in np.flatnonzero(swapped)
+    ]
     outputs = inputs.tokens[np.isin(np.flatnonzero(inputs.text_mask), np.flatnonzero(swapped))]
     torch.testing.assert_close(outputs, torch.tensor(loader.text_outputs[rows]).float())
-    ((inputs, _),) = loader.load_pairs(splits[1], [np.arange(len(splits[1]))], np.random.default_rng(0), training=False)
+    ((inputs, _),) = loader.load_pairs(
+        splits[1], [np.arange(len(splits[1]))], np.random.default_rng(0), training=False
+    )
     assert set(inputs.instruction) == {OWN_INSTRUCTION}
     train(collection, tmp_path, settings)
     assert curve(tmp_path)[-1]["loss"] < curve(tmp_path)[0]["loss"]

@@ -77,7 +77,9 @@ def test_a_region_whose_neighbours_changed_is_told_with_the_old_and_the_new_ones
     before = np.repeat([[0.0, 0], [0, 0], [5, 5]], 30, axis=0)  # dogs among cats
     after = np.repeat([[5.0, 5], [0, 0], [5, 5]], 30, axis=0)  # dogs among boats
     found = moved_regions(regions, region_of, np.stack([before, after]), 1)
-    assert {one.region for one in found[:3]} == {0, 1, 2} and moved_regions(regions, region_of, before[None], 0) == ()
+    assert {one.region for one in found[:3]} == {0, 1, 2} and moved_regions(
+        regions, region_of, before[None], 0
+    ) == ()
     dog = next(one for one in found if one.region == 0)
     assert (dog.left, dog.joined) == (1, 2) and dog.share > 0.3
     apart = np.repeat([[-9.0, -9], [0, 0], [5, 5]], 30, axis=0)  # dogs alone, then among boats

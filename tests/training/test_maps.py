@@ -34,10 +34,16 @@ def index(path):
 
 def test_every_item_lies_in_every_view_and_in_a_region(drawn, index, collection, path):
     assert set(drawn.ids()) == {item.id for item in index.items(range(index.n))}
-    assert [view.depth for view in drawn.views] == [0, LEVELS, *(depth for depth in (4, 3, 2, 1) if depth < LEVELS)]
+    assert [view.depth for view in drawn.views] == [
+        0,
+        LEVELS,
+        *(depth for depth in (4, 3, 2, 1) if depth < LEVELS),
+    ]
     assert drawn.places.shape == (len(drawn.views), index.n, 2) and np.abs(drawn.places).max() <= 1
     assert sum(region.items for region in drawn.regions if region.tier == 0) == index.n
-    assert drawn.names == {at: collection.dataset_name(at) for at in np.unique(drawn.datasets).tolist()}
+    assert drawn.names == {
+        at: collection.dataset_name(at) for at in np.unique(drawn.datasets).tolist()
+    }
     assert Run(path).is_current(PART)
 
 
@@ -55,7 +61,11 @@ def test_regions_are_nested_and_no_two_of_a_size_have_the_same_name(drawn):
         assert (lineage[:, region.tier] == number).sum() == region.items >= region.fits
         assert region.tier == 0 or drawn.regions[region.parent].tier == region.tier - 1
     for tier in range(TIERS):
-        named = [frozenset(region.words) for region in drawn.regions if region.tier == tier and region.words]
+        named = [
+            frozenset(region.words)
+            for region in drawn.regions
+            if region.tier == tier and region.words
+        ]
         assert len(set(named)) == len(named)
 
 
@@ -63,7 +73,9 @@ def test_of_many_items_an_even_share_of_every_code_is_drawn(path):
     index = Index.load(Run(path).folder("index"))
     rows = maps.sample_items(index, index.n // 2)
     assert len(set(rows.tolist())) == index.n // 2
-    whole, kept = (np.bincount(index.codes(some)[:, 0], minlength=3) for some in (np.arange(index.n), rows))
+    whole, kept = (
+        np.bincount(index.codes(some)[:, 0], minlength=3) for some in (np.arange(index.n), rows)
+    )
     assert (np.abs(kept - whole / 2) <= 1).all()
 
 
@@ -74,7 +86,9 @@ def test_what_is_no_run_is_refused(collection, tmp_path):
 
 def test_vectors_of_each_kind_are_laid_out_from_their_own_mean(monkeypatch):
     given = []
-    monkeypatch.setattr(maps, "first_layout", lambda vectors, seed: given.append(vectors) or vectors[:, :2])
+    monkeypatch.setattr(
+        maps, "first_layout", lambda vectors, seed: given.append(vectors) or vectors[:, :2]
+    )
     kinds = np.arange(60) % 3
     features = rng().normal(size=(60, 4)) + 100 * kinds[:, None]
     depths, places = maps.lay_out(features, np.zeros((60, 1), int), kinds, None, 0)

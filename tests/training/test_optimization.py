@@ -42,14 +42,17 @@ def test_the_symmetric_loss_is_the_mean_of_the_two_directions():
         for a, b, mask in ((query, target, positive_mask), (target, query, positive_mask.T))
     )
     torch.testing.assert_close(
-        contrastive_loss(query, target, 20.0, positive_mask, symmetric=True), (forward + backward) / 2
+        contrastive_loss(query, target, 20.0, positive_mask, symmetric=True),
+        (forward + backward) / 2,
     )
 
 
 def test_a_batch_without_pairs_has_no_loss_and_no_gradient():
     query, target = (torch.zeros(0, 7, requires_grad=True) for _ in range(2))
     scale = torch.tensor(20.0, requires_grad=True)
-    loss = contrastive_loss(query, target, scale, torch.zeros(0, 0, dtype=torch.bool), symmetric=True)
+    loss = contrastive_loss(
+        query, target, scale, torch.zeros(0, 0, dtype=torch.bool), symmetric=True
+    )
     loss.backward()
     assert loss.item() == 0 and scale.grad.item() == 0
 
@@ -58,7 +61,9 @@ def test_a_batch_without_pairs_has_no_loss_and_no_gradient():
     ("wanted", "has", "dtype"),
     [(True, True, torch.bfloat16), (True, False, torch.float32), (False, True, torch.float32)],
 )
-def test_mixed_precision_is_used_only_where_the_device_need_not_emulate_it(monkeypatch, wanted, has, dtype):
+def test_mixed_precision_is_used_only_where_the_device_need_not_emulate_it(
+    monkeypatch, wanted, has, dtype
+):
     monkeypatch.setattr(optimization, "computes_bf16", lambda device: has)
     with bf16_where_fast("cpu", wanted):
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == dtype

@@ -43,7 +43,10 @@ def test_a_drawn_positive_is_one_of_its_query(pairs):
 
 def test_the_positive_mask_is_true_for_positives_only(pairs):
     queries, rows = np.array([5, 0, 3]), np.arange(20)
-    expected = [[row in pairs.positives[pairs.offsets[q] : pairs.offsets[q + 1]] for row in rows] for q in queries]
+    expected = [
+        [row in pairs.positives[pairs.offsets[q] : pairs.offsets[q + 1]] for row in rows]
+        for q in queries
+    ]
     assert pairs.positive_mask(queries, rows).tolist() == expected
 
 
@@ -55,8 +58,12 @@ def test_an_epoch_draws_every_query_and_repeats_small_rows_at_most_four_times(pa
 
 
 def test_the_named_datasets_are_upsampled_over_all_their_tasks(pairs):
-    drawn = np.bincount(pairs.epoch(np.random.default_rng(0), {"shapes": 10 * len(pairs), "unknown": 10}))
-    shapes = np.isin(pairs.rows, [row for row, name in enumerate(pairs.datasets) if name == "shapes"])
+    drawn = np.bincount(
+        pairs.epoch(np.random.default_rng(0), {"shapes": 10 * len(pairs), "unknown": 10})
+    )
+    shapes = np.isin(
+        pairs.rows, [row for row, name in enumerate(pairs.datasets) if name == "shapes"]
+    )
     assert drawn[shapes].sum() == 10 * len(pairs) and np.ptp(drawn[shapes]) <= 1
     assert set(drawn[~shapes]) == {1}
 
@@ -80,34 +87,56 @@ def test_batches_cover_an_epoch_except_a_last_single_query(pairs):
 
 def test_a_smaller_last_batch_is_dropped_where_asked_unless_it_is_the_only_one():
     order = np.arange(7)
-    assert [list(batch) for batch in split_batches(order, 3, drop_last=True)] == [[0, 1, 2], [3, 4, 5]]
-    assert [list(batch) for batch in split_batches(order, 3, drop_last=False)] == [[0, 1, 2], [3, 4, 5], [6]]
+    assert [list(batch) for batch in split_batches(order, 3, drop_last=True)] == [
+        [0, 1, 2],
+        [3, 4, 5],
+    ]
+    assert [list(batch) for batch in split_batches(order, 3, drop_last=False)] == [
+        [0, 1, 2],
+        [3, 4, 5],
+        [6],
+    ]
     assert [list(batch) for batch in split_batches(order, 9, drop_last=True)] == [list(range(7))]
 
 
-def test_limited_pairs_are_the_queries_of_the_named_rows_with_their_positives(collection, candidates, pairs):
+def test_limited_pairs_are_the_queries_of_the_named_rows_with_their_positives(
+    collection, candidates, pairs
+):
     rows = [row for row in collection.rows() if next(collection.queries("train", row), None)]
     named = [f"{row.task}:{row.dataset}" for row in rows[::2]]
     limited = pairs.select_rows(named)
     expected = [query for row in rows[::2] for query in collection.queries("train", row)]
     assert 0 < len(limited) < len(pairs)
-    assert (limited.texts, limited.images) == ([q.text for q in expected], [q.image for q in expected])
+    assert (limited.texts, limited.images) == (
+        [q.text for q in expected],
+        [q.image for q in expected],
+    )
     for number, query in enumerate(expected):
         found = limited.positives[limited.offsets[number] : limited.offsets[number + 1]]
         assert sorted(found) == sorted(candidates.rows(list(query.positives)))
-    assert set(pairs.epoch(np.random.default_rng(0), 0, row_names=named)) == set(np.flatnonzero(pairs.row_mask(named)))
+    assert set(pairs.epoch(np.random.default_rng(0), 0, row_names=named)) == set(
+        np.flatnonzero(pairs.row_mask(named))
+    )
 
 
 def test_queries_of_some_candidates_have_those_positives_alone(candidates, pairs):
     numbers = np.where(np.arange(len(candidates)) % 3, np.arange(len(candidates))[::-1], -1)
     some, kept = pairs.among(numbers)
     expected = [
-        [numbers[row] for row in pairs.positives[pairs.offsets[query] : pairs.offsets[query + 1]] if numbers[row] >= 0]
+        [
+            numbers[row]
+            for row in pairs.positives[pairs.offsets[query] : pairs.offsets[query + 1]]
+            if numbers[row] >= 0
+        ]
         for query in range(len(pairs))
     ]
-    assert kept.tolist() == [query for query, positives in enumerate(expected) if positives] and len(kept) < len(pairs)
+    assert kept.tolist() == [
+        query for query, positives in enumerate(expected) if positives
+    ] and len(kept) < len(pairs)
     assert some.texts == [pairs.texts[query] for query in kept]
-    assert [part.tolist() for part in np.split(some.positives, some.offsets[1:-1])] == [expected[q] for q in kept]
+    assert [part.tolist() for part in np.split(some.positives, some.offsets[1:-1])] == [
+        expected[q] for q in kept
+    ]
 
 
 def test_an_unknown_row_lists_the_known_ones(pairs):
@@ -117,12 +146,18 @@ def test_an_unknown_row_lists_the_known_ones(pairs):
     assert all(name in str(error.value) for name in known)
 
 
-def test_the_digest_of_contents_changes_with_ids_texts_and_images(collection, candidates, monkeypatch):
+def test_the_digest_of_contents_changes_with_ids_texts_and_images(
+    collection, candidates, monkeypatch
+):
     first, *others = collection.all_candidates()
     for changes in ({}, {"text": "another text"}, {"image": "images/another.png"}, {"id": "9:9"}):
         read_candidates.cache_clear()
         with monkeypatch.context() as patch:
-            patch.setattr(Collection, "all_candidates", lambda _, changes=changes: [replace(first, **changes), *others])
+            patch.setattr(
+                Collection,
+                "all_candidates",
+                lambda _, changes=changes: [replace(first, **changes), *others],
+            )
             digest = CandidateTable.read(collection).content_digest
         assert (digest != candidates.content_digest) == bool(changes)
     read_candidates.cache_clear()

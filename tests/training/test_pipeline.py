@@ -1,4 +1,6 @@
-"""All stages of training on a micro collection: results, resuming, refusals; and on a GPU where there is one."""
+"""All stages of training on a micro collection: results, resuming, refusals; and on a GPU where
+there is one.
+"""
 
 import itertools
 import json
@@ -50,7 +52,8 @@ def test_the_run_records_the_seconds_of_every_stage_and_where_it_came_from(path,
 def test_every_epoch_is_recorded(path):
     curves = read_curves(Run(path))
     assert {stage: [point["epoch"] for point in points] for stage, points in curves.items()} == {
-        stage: list(range(getattr(TINY, stage).epochs)) for stage in ("encoder", "quantizer", "decoder")
+        stage: list(range(getattr(TINY, stage).epochs))
+        for stage in ("encoder", "quantizer", "decoder")
     }
     assert all(0 <= point["validation hit@5"] <= 1 for point in curves["encoder"])
 
@@ -74,11 +77,16 @@ def test_a_run_cannot_be_continued_with_other_settings(path, collection):
         pipeline.train(arguments(collection, path, replace(TINY, seed=1)))
 
 
-def test_a_training_that_is_killed_again_and_again_resumes_after_its_last_epoch_and_ends_with_the_same_bytes(
+def test_a_training_that_is_killed_again_and_again_ends_with_the_same_bytes(
     path, collection, tmp_path, monkeypatch
 ):
     """At each moment of every stage that has epochs, in turn."""
-    moments = ("before an epoch is saved", "after an epoch", "before it is published", "before it is recorded")
+    moments = (
+        "before an epoch is saved",
+        "after an epoch",
+        "before it is published",
+        "before it is recorded",
+    )
     for stage, moment in itertools.product(("encoder", "quantizer", "decoder"), moments):
         with monkeypatch.context() as patch, pytest.raises(Killed):
             killed_while(patch, stage, moment)
@@ -93,11 +101,15 @@ def test_a_training_that_is_killed_again_and_again_resumes_after_its_last_epoch_
 def test_a_decoder_stops_after_its_patience_and_keeps_the_best_epoch(
     killed, path, collection, tmp_path, monkeypatch, capsys
 ):
-    """Its recall is no better in two epochs after the second; a killed training does not begin a further one either."""
+    """Its recall is no better in two epochs after the second; a killed training does not begin a
+    further one either.
+    """
     run, recalls = shutil.copytree(path, tmp_path / "run"), iter([0.2, 0.4, 0.3, 0.4])
     settings = replace(TINY.decoder, epochs=6, keep_best=True, patience=2, decoder_weights=(1.0,))
     given = arguments(collection, run, replace(TINY, decoder=settings))
-    monkeypatch.setattr(Validation, "candidate_recall", lambda _, decoder, weight: next(recalls) if weight else 0.3)
+    monkeypatch.setattr(
+        Validation, "candidate_recall", lambda _, decoder, weight: next(recalls) if weight else 0.3
+    )
     if killed:
         with monkeypatch.context() as patched:
             killed_while(patched, "decoder", "before it is published")
@@ -109,7 +121,9 @@ def test_a_decoder_stops_after_its_patience_and_keeps_the_best_epoch(
 
 
 def other_query_of_a_positive(root) -> None:
-    """Let the third query's positive be one of the first query, too, and then of the second: the list is the same."""
+    """Let the third query's positive be one of the first query, too, and then of the second: the
+    list is the same.
+    """
     file = next((root / "qrels" / "train").iterdir())
     lines = [line.split() for line in file.read_text(encoding="utf-8").splitlines()]
     if len({tuple(line[:1]) for line in lines[:3]}) == 3:
@@ -147,13 +161,22 @@ def test_a_killed_stage_does_not_go_on_with_other_data(stage, collection, tmp_pa
 def test_a_repeated_stage_that_is_killed_before_it_is_recorded_leaves_a_run_that_goes_on(
     stage, path, collection, tmp_path, monkeypatch
 ):
-    """Neither the later stages, which were built from the parts before, nor its own other settings count as done."""
+    """Neither the later stages, which were built from the parts before, nor its own other settings
+    count as done.
+    """
     run = shutil.copytree(path, tmp_path / "run")
     given = arguments(collection, run)
-    changed = {"quantizer": replace(TINY.quantizer, epochs=1), "index": replace(TINY.index, thumbnail_side=20)}
+    changed = {
+        "quantizer": replace(TINY.quantizer, epochs=1),
+        "index": replace(TINY.index, thumbnail_side=20),
+    }
     monkeypatch.setattr(stages, "record_stage", die)
     with pytest.raises(Killed):
-        run_stage(stage, STAGES[stage].train, replace(given, settings=replace(TINY, **{stage: changed[stage]})))
+        run_stage(
+            stage,
+            STAGES[stage].train,
+            replace(given, settings=replace(TINY, **{stage: changed[stage]})),
+        )
     monkeypatch.undo()
     assert pending_stages(given) == list(STAGES)[list(STAGES).index(stage) :]
     pipeline.train(given)
@@ -163,26 +186,40 @@ def test_a_repeated_stage_that_is_killed_before_it_is_recorded_leaves_a_run_that
 
 
 def test_candidates_with_other_texts_are_encoded_again(path, collection, tmp_path, capsys):
-    root, run = shutil.copytree(collection.root, tmp_path / "collection"), shutil.copytree(path, tmp_path / "run")
+    root, run = (
+        shutil.copytree(collection.root, tmp_path / "collection"),
+        shutil.copytree(path, tmp_path / "run"),
+    )
     given = arguments(root, run)
     other_texts(root)
-    with pytest.raises(UserError, match="does not hold the features of this encoder and collection"):
+    with pytest.raises(
+        UserError, match="does not hold the features of this encoder and collection"
+    ):
         quantizer.train(given)
     features.train(given)
     assert f"encoded {len(CandidateTable.read(collection))} of" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("stage", ["quantizer", "index"])
-def test_features_of_another_seed_are_refused_with_a_sentence_that_names_the_seed(stage, path, collection, tmp_path):
+def test_features_of_another_seed_are_refused_with_a_sentence_that_names_the_seed(
+    stage, path, collection, tmp_path
+):
     given = arguments(collection, shutil.copytree(path, tmp_path / "run"), replace(TINY, seed=1))
-    message = "features COLLECTION RUN --seed 1, or name the seed that they were made with, if it is another"
+    message = (
+        "features COLLECTION RUN --seed 1, or name the seed that they were made with, if it "
+        "is another"
+    )
     with pytest.raises(UserError, match=message):
         STAGES[stage].train(given)
 
 
 def test_in_half_precision_the_index_is_what_its_readers_compute(collection, tmp_path):
     half = replace(
-        TINY, **{stage: replace(getattr(TINY, stage), half=True) for stage in ("encoder", "quantizer", "decoder")}
+        TINY,
+        **{
+            stage: replace(getattr(TINY, stage), half=True)
+            for stage in ("encoder", "quantizer", "decoder")
+        },
     )
     pipeline.train(arguments(collection, tmp_path, half))
     run, items = Run(tmp_path), list(collection.all_candidates())
@@ -193,16 +230,21 @@ def test_in_half_precision_the_index_is_what_its_readers_compute(collection, tmp
     served = Index.load(run.folder("index"))
     encode, fuse = Encoder.load(run.folder("encoder")), Fusion.load(run.folder("fusion"))
     quantize = ResidualQuantizer.load(run.folder("quantizer"))
-    images = [open_image(collection.image_path(item.image)) if item.image else None for item in items]
+    images = [
+        open_image(collection.image_path(item.image)) if item.image else None for item in items
+    ]
     encoded = encode.encode(images, [item.text for item in items])
     with torch.inference_mode():
         codes = quantize.encode(fuse(encoded), torch.tensor([item.modality for item in items]))
     stored = torch.from_numpy(served.embeddings[:].astype("float32"))
     torch.testing.assert_close(encoded.embedding(), stored, atol=1e-3, rtol=0)
-    assert (codes.numpy() == served.codes(range(served.n))).all(1).mean() > 0.9  # features are kept as fp16
+    # features are kept as fp16
+    assert (codes.numpy() == served.codes(range(served.n))).all(1).mean() > 0.9
 
 
-def test_an_index_of_one_pool_holds_its_items_with_their_own_codes_and_thumbnails(path, collection, tmp_path):
+def test_an_index_of_one_pool_holds_its_items_with_their_own_codes_and_thumbnails(
+    path, collection, tmp_path
+):
     shutil.copytree(path, tmp_path / "run")
     settings = replace(TINY, index=IndexSettings("union_test", thumbnail_side=20))
     train_stage("index", collection, tmp_path / "run", settings)
@@ -214,16 +256,19 @@ def test_an_index_of_one_pool_holds_its_items_with_their_own_codes_and_thumbnail
     assert 0 < part.n < whole.n and part.items(range(part.n)) == items
     assert (part.codes(range(part.n)) == whole.codes(rows)).all()
     assert (part.embeddings[:] == whole.embeddings[:][rows]).all()
-    assert [(picture := part.thumbnail(row)) and open_image(picture).size for row in range(part.n)] == [
-        item.image and (20, 15) for item in items
-    ]
+    assert [
+        (picture := part.thumbnail(row)) and open_image(picture).size for row in range(part.n)
+    ] == [item.image and (20, 15) for item in items]
 
 
 def test_a_pool_with_an_item_that_was_not_encoded_is_refused(collection, tmp_path):
     wrong = Collection(shutil.copytree(collection.root, tmp_path / "wrong"))
     candidates = CandidateTable.read(wrong)
     with wrong.pool_files()["shapes_task3"].open("a") as pool:
-        pool.write('{"did": "0:999", "txt": "new", "img_path": null, "modality": "text", "src_content": ""}\n')
+        pool.write(
+            '{"did": "0:999", "txt": "new", "img_path": null, "modality": "text", '
+            '"src_content": ""}\n'
+        )
     with pytest.raises(UserError, match="0:999 of pool shapes_task3 is in no global pool"):
         index.pool_rows(wrong, "shapes_task3", candidates)
 
@@ -253,7 +298,11 @@ def test_images_opened_every_time_train_the_same_encoder_as_cached_ones(collecti
     weights = []
     for name, kept, workers in (("kept", True, 0), ("opened", False, 1)):
         settings = replace(TINY, encoder=replace(TINY.encoder, cache_images=kept, epochs=1))
-        run_stage("encoder", encoder.train, replace(arguments(collection, tmp_path / name, settings), workers=workers))
+        run_stage(
+            "encoder",
+            encoder.train,
+            replace(arguments(collection, tmp_path / name, settings), workers=workers),
+        )
         weights.append(load_file(Run(tmp_path / name).folder("encoder") / "model.safetensors"))
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
 

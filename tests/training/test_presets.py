@@ -1,8 +1,8 @@
 """Every number of the presets `paper` and `paper-text` against its source: presets.tsv.
 
-Sources: "UniIR" is the published CLIP-SF training, "RQ" and "GR" the published configurations and code of quantizer
-and decoder (residual_quantization/, generative_retriever/), "§" a section of the paper. Where its text differs from the
-code, `paper-text` has a value and a source of its own.
+Sources: "UniIR" is the published CLIP-SF training, "RQ" and "GR" the published configurations and
+code of quantizer and decoder (residual_quantization/, generative_retriever/), "§" a section of the
+paper. Where its text differs from the code, `paper-text` has a value and a source of its own.
 """
 
 import dataclasses
@@ -25,29 +25,66 @@ from training.stage import recorded_settings
 
 TABLE = {line["setting"]: line for line in read_published(Path(__file__).with_name("presets.tsv"))}
 CONSTANTS = {  # beside their use, in both presets
-    "encoder's FUSION_LAYERS": (encoder.FUSION_LAYERS, 2, "UniIR CLIPFeatureFusion conf_t5.num_layers"),
+    "encoder's FUSION_LAYERS": (
+        encoder.FUSION_LAYERS,
+        2,
+        "UniIR CLIPFeatureFusion conf_t5.num_layers",
+    ),
     "encoder's betas": (encoder.BETAS, (0.9, 0.98), "UniIR create_optimizer"),
     "quantizer's betas": (quantizer.BETAS, (0.9, 0.999), "RQ create_optimizer: AdamW's default"),
     "decoder's betas": (decoder.BETAS, (0.9, 0.98), "GR create_optimizer"),
     "eps": (optimization.EPS, 1e-6, "UniIR, RQ, GR create_optimizer"),
     "quantizer's weight decay": (quantizer.WEIGHT_DECAY, 0.2, "RQ create_optimizer"),
     "decoder's weight decay": (decoder.WEIGHT_DECAY, 1e-4, "GR create_optimizer"),
-    "quantizer's last rate": (quantizer.FINAL_LEARNING_RATE, 1e-5, "RQ CosineAnnealingLR(eta_min=1e-5)"),
-    "decoder's gradient norm": (decoder.CLIP_GRAD_NORM, 1.0, "GR train_one_epoch: clip_grad_norm_(…, 1)"),
+    "quantizer's last rate": (
+        quantizer.FINAL_LEARNING_RATE,
+        1e-5,
+        "RQ CosineAnnealingLR(eta_min=1e-5)",
+    ),
+    "decoder's gradient norm": (
+        decoder.CLIP_GRAD_NORM,
+        1.0,
+        "GR train_one_epoch: clip_grad_norm_(…, 1)",
+    ),
     "α of Eq. 11": (decoder.ALPHA, 2.0, "GR hyperparameter_config.alpha; §5.2"),
 }
 OFF = (  # options that neither the code nor the paper has
-    "encoder.average", "encoder.mask_positives", "encoder.augment", "encoder.half", "encoder.eight_bit",
-    "encoder.grad_checkpointing", "encoder.modality_weight", "encoder.instruction_swap_prob", "encoder.image_tower",
-    "encoder.text_tower", "encoder.locked.enabled", "quantizer.fusion.instruction", "quantizer.mask_positives",
-    "quantizer.keep_best", "quantizer.patience", "quantizer.half", "decoder.decoder.sizes", "decoder.decoder.geometry",
-    "decoder.self_queries", "decoder.keep_best", "decoder.patience", "decoder.half",
-)  # fmt: skip
+    "encoder.average",
+    "encoder.mask_positives",
+    "encoder.augment",
+    "encoder.half",
+    "encoder.eight_bit",
+    "encoder.grad_checkpointing",
+    "encoder.modality_weight",
+    "encoder.instruction_swap_prob",
+    "encoder.image_tower",
+    "encoder.text_tower",
+    "encoder.locked.enabled",
+    "quantizer.fusion.instruction",
+    "quantizer.mask_positives",
+    "quantizer.keep_best",
+    "quantizer.patience",
+    "quantizer.half",
+    "decoder.decoder.sizes",
+    "decoder.decoder.geometry",
+    "decoder.self_queries",
+    "decoder.keep_best",
+    "decoder.patience",
+    "decoder.half",
+)
 UNUSED = (  # what says how such an option works, or has no effect on what is learned
-    "encoder.towers.", "encoder.locked.views", "encoder.locked.phrasings", "encoder.locked.input_dropout",
-    "encoder.locked.class_pictures", "encoder.min_crop", "encoder.horizontal_flip", "encoder.cache_images",
-    "features.batch", "decoder.decoder.geometry_scale", "index.",
-)  # fmt: skip
+    "encoder.towers.",
+    "encoder.locked.views",
+    "encoder.locked.phrasings",
+    "encoder.locked.input_dropout",
+    "encoder.locked.class_pictures",
+    "encoder.min_crop",
+    "encoder.horizontal_flip",
+    "encoder.cache_images",
+    "features.batch",
+    "decoder.decoder.geometry_scale",
+    "index.",
+)
 
 
 def flat(owner, path: str = "") -> dict:
@@ -55,17 +92,28 @@ def flat(owner, path: str = "") -> dict:
     settings = {}
     for each in dataclasses.fields(owner):
         value = getattr(owner, each.name)
-        settings |= flat(value, f"{path}{each.name}.") if dataclasses.is_dataclass(value) else {path + each.name: value}
+        settings |= (
+            flat(value, f"{path}{each.name}.")
+            if dataclasses.is_dataclass(value)
+            else {path + each.name: value}
+        )
     return settings
 
 
 @pytest.mark.parametrize("preset", ["paper", "paper-text"])
 def test_every_setting_has_the_value_of_its_source(preset: str):
-    settings = {name: value for name, value in flat(PRESETS[preset]).items() if not name.startswith(UNUSED)}
+    settings = {
+        name: value for name, value in flat(PRESETS[preset]).items() if not name.startswith(UNUSED)
+    }
     assert not any(settings.pop(name) for name in OFF)
     published = {name: json.loads(line[preset] or line["paper"]) for name, line in TABLE.items()}
-    assert {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()} == published
-    assert all(line["source"] and bool(line["its source"]) == bool(line["paper-text"]) for line in TABLE.values())
+    assert {
+        name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()
+    } == published
+    assert all(
+        line["source"] and bool(line["its source"]) == bool(line["paper-text"])
+        for line in TABLE.values()
+    )
 
 
 def test_every_constant_has_the_value_of_its_source():
@@ -90,9 +138,20 @@ def t5() -> IDDecoder:
 def test_the_decoder_is_t5_small_without_encoder_layers(t5):
     """GR retriever.py: T5ForGenerativeRetrieval, random weights."""
     config = t5.t5.config
-    assert config.num_layers == 0 and config.num_decoder_layers == 6 and config.feed_forward_proj == "relu"
-    assert (config.relative_attention_num_buckets, config.relative_attention_max_distance) == (32, 128)
-    assert config.layer_norm_epsilon == 1e-6 and config.tie_word_embeddings and config.decoder_start_token_id == 0
+    assert (
+        config.num_layers == 0
+        and config.num_decoder_layers == 6
+        and config.feed_forward_proj == "relu"
+    )
+    assert (config.relative_attention_num_buckets, config.relative_attention_max_distance) == (
+        32,
+        128,
+    )
+    assert (
+        config.layer_norm_epsilon == 1e-6
+        and config.tie_word_embeddings
+        and config.decoder_start_token_id == 0
+    )
     assert config.vocab_size == PAPER.decoder.decoder.vocabulary == 32_774
     assert PAPER.decoder.decoder.offsets == (3, *(6 + level * 4096 for level in range(8)))
     assert PAPER.quantizer.quantizer.code_sizes == (3,) + (4096,) * 8
@@ -115,13 +174,18 @@ def test_weight_decay_excludes_norms_biases_and_the_relative_attention_bias(t5):
         "relative_attention_bias",
     ]
     (everything,) = adamw(t5, *settings, decay_all=True).param_groups
-    assert everything["weight_decay"] == 1e-4 and len(everything["params"]) == len(decayed) + len(others)
+    assert everything["weight_decay"] == 1e-4 and len(everything["params"]) == len(decayed) + len(
+        others
+    )
 
 
 def test_the_decoders_learning_rate_is_the_published_schedule():
     """GR models/utils.py: cosine_warmup_scheduler."""
     total, warmup = 4000, PAPER.decoder.warmup_steps
-    rates = [cosine(step, total, warmup / total, from_zero=PAPER.decoder.warmup_from_zero) for step in range(total)]
+    rates = [
+        cosine(step, total, warmup / total, from_zero=PAPER.decoder.warmup_from_zero)
+        for step in range(total)
+    ]
     assert rates[0] == 0 and rates[1] == pytest.approx(1 / 500) and rates[250] == pytest.approx(0.5)
     assert rates[500] == 1 and rates[2250] == pytest.approx(0.5)
 

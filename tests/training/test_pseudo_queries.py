@@ -16,16 +16,26 @@ from genius.schema import Modality
 from genius.texts import query_text
 from tests.search.tiny import tiny_encoder
 from training import pseudo_queries
-from training.pseudo_queries import check_images, matching_pursuit, nearest, texts_of_image, write_pseudo_queries
+from training.pseudo_queries import (
+    check_images,
+    matching_pursuit,
+    nearest,
+    texts_of_image,
+    write_pseudo_queries,
+)
 
 
 def noise(seed: int) -> Image.Image:
-    return Image.fromarray(np.random.default_rng(seed).integers(256, size=(12, 12, 3), dtype=np.uint8))
+    return Image.fromarray(
+        np.random.default_rng(seed).integers(256, size=(12, 12, 3), dtype=np.uint8)
+    )
 
 
 @pytest.fixture
 def collection(tmp_path, monkeypatch) -> Collection:
-    monkeypatch.setattr(pseudo_queries, "visual_words", lambda: ["dog", "snow", "ball", "tree", "red", "street"])
+    monkeypatch.setattr(
+        pseudo_queries, "visual_words", lambda: ["dog", "snow", "ball", "tree", "red", "street"]
+    )
     (tmp_path / "photos").mkdir()
     for number in range(30):
         noise(number).save(tmp_path / "photos" / f"{number:02d}.png")
@@ -47,7 +57,9 @@ def write(collection: Collection, seed: int = 0) -> None:
 def test_an_image_is_decomposed_into_its_words_across_the_modality_gap():
     generator = torch.Generator().manual_seed(0)
     words = torch.randn(40, 200, generator=generator)
-    made_of = [[int(word) for word in torch.randperm(40, generator=generator)[:3]] for _ in range(500)]
+    made_of = [
+        [int(word) for word in torch.randperm(40, generator=generator)[:3]] for _ in range(500)
+    ]
     gap = 5 * torch.randn(200, generator=generator)
     images = torch.stack([3 * words[a] + 2 * words[b] + 1 * words[c] for a, b, c in made_of]) + gap
 
@@ -67,7 +79,9 @@ def test_matching_pursuit_equals_the_slow_version():
             rest = rest - (rest @ atoms[best]) * atoms[best]
             expected[-1].append(best)
 
-    assert matching_pursuit(torch.from_numpy(images), torch.from_numpy(words), 4).tolist() == expected
+    assert (
+        matching_pursuit(torch.from_numpy(images), torch.from_numpy(words), 4).tolist() == expected
+    )
 
 
 def test_nearest_is_dense_search_and_returns_at_most_all_images():
@@ -110,7 +124,10 @@ def test_the_targets_of_a_query_are_what_the_encoder_finds_in_its_split(collecti
             assert query.task == (4 if query.image else 0)
         answers[split] = {name for query in queries for name in query.positives}
         assert answers[split] <= own
-    assert not answers["train"] & (answers["val"] | answers["test"]) and not answers["val"] & answers["test"]
+    assert (
+        not answers["train"] & (answers["val"] | answers["test"])
+        and not answers["val"] & answers["test"]
+    )
     assert len(answers["val"]) == len(answers["test"]) == 3
     assert [problem.message for problem in Checker(collection.root).problems()] == []
 
@@ -119,7 +136,9 @@ def test_the_same_seed_generates_the_same_queries_and_can_be_written_twice(colle
     write(collection)
     before = {file: file.read_bytes() for file in collection.root.rglob("*") if file.is_file()}
     write(collection)
-    assert {file: file.read_bytes() for file in collection.root.rglob("*") if file.is_file()} == before
+    assert {
+        file: file.read_bytes() for file in collection.root.rglob("*") if file.is_file()
+    } == before
     with pytest.raises(UserError, match="contains other queries"):
         write(collection, seed=1)
     assert {file for file in collection.root.rglob("*") if file.is_file()} == before.keys()
@@ -129,5 +148,7 @@ def test_a_dataset_without_an_instruction_for_texts_is_refused_in_one_sentence(c
     check_images(collection)
     file = collection.root / "instructions" / "query_instructions.tsv"
     file.write_text(file.read_text(encoding="utf-8").splitlines()[0])
-    with pytest.raises(UserError, match="has no instruction for photos, text to image; add a line to its"):
+    with pytest.raises(
+        UserError, match="has no instruction for photos, text to image; add a line to its"
+    ):
         check_images(Collection(collection.root))

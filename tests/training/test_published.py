@@ -1,7 +1,7 @@
 """The converter of published checkpoints, on files of the documented layout.
 
-Small sizes by default; `pytest -m slow tests/training/test_published.py` does the same at the published sizes
-(ViT-L/14, K = 4096, M = 9, T5-small; 11 GB of disk, 7 of memory).
+Small sizes by default; `pytest -m slow tests/training/test_published.py` does the same at the
+published sizes (ViT-L/14, K = 4096, M = 9, T5-small; 11 GB of disk, 7 of memory).
 """
 
 import re
@@ -52,7 +52,9 @@ CLOSE = 1e-4
 
 @dataclass(frozen=True)
 class Converted:
-    """A run that the command wrote, the weights it was written from, and the files that held these."""
+    """A run that the command wrote, the weights it was written from, and the files that held
+    these.
+    """
 
     sizes: Sizes
     run: Run
@@ -66,25 +68,46 @@ def settings_of(sizes: Sizes) -> Settings:
     if sizes == TRUE:
         return PAPER
     ids = {"dim": sizes.dim, "levels": sizes.levels, "codebook_size": sizes.codes}
-    decoder = {name: getattr(sizes, name) for name in ("width", "layers", "heads", "head_width", "ff_width", "prefix")}
+    decoder = {
+        name: getattr(sizes, name)
+        for name in ("width", "layers", "heads", "head_width", "ff_width", "prefix")
+    }
     architecture = {
         "embed_dim": sizes.dim,
         "quick_gelu": True,
         "vision_cfg": {"image_size": sizes.image, "patch_size": sizes.patch}
         | {"width": sizes.vision_width, "layers": sizes.vision_layers},
-        "text_cfg": {"context_length": sizes.context, "vocab_size": sizes.vocabulary, "width": sizes.text_width}
+        "text_cfg": {
+            "context_length": sizes.context,
+            "vocab_size": sizes.vocabulary,
+            "width": sizes.text_width,
+        }
         | {"layers": sizes.text_layers, "heads": sizes.text_width // 64},
     }
     fusion = {"dim": sizes.dim, "branch": sizes.branch, "hidden": sizes.hidden}
-    of_ids = {"quantizer": {"fusion": fusion, "quantizer": ids}, "decoder": {"decoder": ids | decoder}}
+    of_ids = {
+        "quantizer": {"fusion": fusion, "quantizer": ids},
+        "decoder": {"decoder": ids | decoder},
+    }
     return with_values(PAPER, of_ids | {"encoder": {"architecture": architecture}})
 
 
 def run_main(
-    folder: Path, destination: Path, *more: str, genius: str | Path = "genius.pth", sizes: Sizes = SMALL
+    folder: Path,
+    destination: Path,
+    *more: str,
+    genius: str | Path = "genius.pth",
+    sizes: Sizes = SMALL,
 ) -> Run:
     """The command on the files of a folder."""
-    given = ["--clip-sf", str(folder / "clip.pth"), "--genius", str(folder / genius), *more, str(destination)]
+    given = [
+        "--clip-sf",
+        str(folder / "clip.pth"),
+        "--genius",
+        str(folder / genius),
+        *more,
+        str(destination),
+    ]
     main(given, settings_of(sizes))
     return Run(destination)
 
@@ -98,7 +121,8 @@ def convert(folder: Path, sizes: Sizes) -> Converted:
 
 @pytest.fixture(scope="module", params=["small", pytest.param("true", marks=pytest.mark.slow)])
 def converted(request) -> Iterator[Converted]:
-    with TemporaryDirectory() as folder:  # gigabytes at true size, which pytest's own folders would keep
+    # gigabytes at true size, which pytest's own folders would keep
+    with TemporaryDirectory() as folder:
         yield convert(Path(folder), {"small": SMALL, "true": TRUE}[request.param])
 
 
@@ -118,7 +142,10 @@ def features(sizes: Sizes, b: int = 48) -> tuple[np.ndarray, np.ndarray]:
 
 def as_features(image: np.ndarray, text: np.ndarray) -> Features:
     return Features(
-        torch.from_numpy(image), torch.from_numpy(text), torch.from_numpy(image.any(-1)), torch.from_numpy(text.any(-1))
+        torch.from_numpy(image),
+        torch.from_numpy(text),
+        torch.from_numpy(image.any(-1)),
+        torch.from_numpy(text.any(-1)),
     )
 
 
@@ -129,7 +156,9 @@ def vectors(sizes: Sizes, b: int = 6) -> np.ndarray:
 
 
 def some_codes(sizes: Sizes, b: int = 6) -> np.ndarray:
-    return np.random.default_rng(7).integers((3,) + (sizes.codes,) * (sizes.levels - 1), size=(b, sizes.levels))
+    return np.random.default_rng(7).integers(
+        (3,) + (sizes.codes,) * (sizes.levels - 1), size=(b, sizes.levels)
+    )
 
 
 def test_images_and_texts_become_the_vectors_of_openais_clip(converted):
@@ -149,7 +178,8 @@ def test_images_and_texts_become_the_vectors_of_openais_clip(converted):
     for got, wanted in zip((found.image, found.text), expected, strict=True):
         far = np.abs(got.double().numpy() - wanted).max() / np.abs(wanted).max()
         assert far < CLOSE, far
-        assert np.abs(wanted[0] - wanted[1]).max() > 0.1 * np.abs(wanted).max()  # it does depend on the input
+        # it does depend on the input
+        assert np.abs(wanted[0] - wanted[1]).max() > 0.1 * np.abs(wanted).max()
 
 
 def test_codes_are_those_of_the_published_formulas(converted):
@@ -164,7 +194,8 @@ def test_codes_are_those_of_the_published_formulas(converted):
     expected, margins = quantized(weights, expected_z, sizes.levels)
 
     np.testing.assert_allclose(z.double().numpy(), expected_z, atol=1e-5)
-    told = np.logical_and.accumulate(margins > MARGIN, axis=1)  # once one code is open, so is what follows
+    # once one code is open, so is what follows
+    told = np.logical_and.accumulate(margins > MARGIN, axis=1)
     assert told.mean() > 0.8
     np.testing.assert_array_equal(codes[told], expected[told])
 
@@ -174,11 +205,15 @@ def test_every_step_has_the_published_log_probabilities(converted):
     sizes, weights = converted.sizes, Formulas(converted.genius)
     z, codes = vectors(sizes), some_codes(sizes)
     pairs = zip(z.astype(np.float64), codes, strict=True)
-    expected = np.stack([log_probabilities(weights, z_i, ids, sizes.codes, sizes.layers) for z_i, ids in pairs])
+    expected = np.stack(
+        [log_probabilities(weights, z_i, ids, sizes.codes, sizes.layers) for z_i, ids in pairs]
+    )
     decoder = IDDecoder.load(converted.run.folder("decoder"))
     search, before = IncrementalDecoder(decoder), (None, None)
     with torch.inference_mode():
-        forced = decoder(torch.from_numpy(z), torch.from_numpy(codes)).double().log_softmax(-1).numpy()
+        forced = (
+            decoder(torch.from_numpy(z), torch.from_numpy(codes)).double().log_softmax(-1).numpy()
+        )
         cache, steps = search.start(torch.from_numpy(z), beams=1), []
         for level in range(sizes.levels):
             steps.append(search.step(cache, *before).double().numpy())  # (b, k)
@@ -205,10 +240,15 @@ def test_the_published_sizes_give_the_published_models(converted):
 
 
 def test_a_converted_run_is_searched(small, tmp_path):
-    encoder, fusion = Encoder.load(small.run.folder("encoder")), Fusion.load(small.run.folder("fusion"))
+    encoder, fusion = (
+        Encoder.load(small.run.folder("encoder")),
+        Fusion.load(small.run.folder("fusion")),
+    )
     quantizer = ResidualQuantizer.load(small.run.folder("quantizer"))
     items = tiny_items(9, tmp_path)
-    pictures = [Image.open(tmp_path / item.image).convert("RGB") if item.image else None for item in items]
+    pictures = [
+        Image.open(tmp_path / item.image).convert("RGB") if item.image else None for item in items
+    ]
     with torch.inference_mode():
         found = encoder.encode(pictures, [item.text for item in items])
         codes = quantizer.encode(fusion(found)).numpy()
@@ -216,7 +256,9 @@ def test_a_converted_run_is_searched(small, tmp_path):
     shown = {"image_path": tmp_path.joinpath, "instructions": INSTRUCTIONS}
     write = partial(written, code_sizes=quantizer.config.code_sizes, **shown)
     small.run.publish("index", write, ("encoder", "fusion", "quantizer"))
-    (result,) = Engine.load(small.run.path, "cpu").search([Query(text=items[1].text)], SearchOptions(beams=50, k=9))
+    (result,) = Engine.load(small.run.path, "cpu").search(
+        [Query(text=items[1].text)], SearchOptions(beams=50, k=9)
+    )
     assert {hit.codes for hit in result.hits} <= {tuple(own) for own in codes.tolist()}
     assert result.hits[0].item == items[1] and result.hits[0].cosine > 0.999
 
@@ -229,9 +271,13 @@ def test_every_name_is_mapped_or_listed_as_left_out(small, capsys):
     assert left_out["genius"].keys() - beside == {
         name
         for name in small.genius
-        if name.endswith((".cluster_size", ".embed_avg")) or name.startswith(("contra_projector.", "quantizer.vq."))
+        if name.endswith((".cluster_size", ".embed_avg"))
+        or name.startswith(("contra_projector.", "quantizer.vq."))
     } - {"quantizer.vq._codebook.embed"}
-    files.save(small.folder / "more.pth", small.genius | {"quantizer.clip_model.visual.proj": torch.ones(2)})
+    files.save(
+        small.folder / "more.pth",
+        small.genius | {"quantizer.clip_model.visual.proj": torch.ones(2)},
+    )
     run_main(small.folder, small.folder / "again", genius="more.pth")
     said = capsys.readouterr().out
     assert "left out   genius, not a weight: optimizer, scheduler, epoch, scaler, config\n" in said
@@ -261,14 +307,35 @@ HEAD, BOOK = "id_generator.lm_head.weight", "quantizer.residual_rq.layers.2._cod
             {"id_generator.decoder.block.1.layer.0.layer_norm.weight": None},
             "lacks the weight id_generator.decoder.block.1.layer.0.layer_norm.weight",
         ),
-        ({BOOK: torch.zeros(1, 6, 24)}, r"2._codebook.embed has the shape \(1, 6, 24\), expected \(1, 7, 24\)"),
-        ({"quantizer.residual_rq.layers.0._codebook.embed": torch.zeros(1, 4, 24)}, r"expected \(1, 3, 24\)"),
-        ({"id_generator.shared.weight": torch.zeros(30, 16)}, r"shape \(30, 16\), expected \(27, 16\)"),
-        ({"quantizer.residual_rq.layers.2._codebook.initted": torch.zeros(1)}, "level 2 was not initialized"),
-        ({"quantizer.vq._codebook.embed": torch.zeros(1, 3, 24)}, "expected one codebook under two names"),
-        ({HEAD: torch.zeros(27, 16)}, "id_generator.lm_head.weight and id_generator.shared.weight differ"),
+        (
+            {BOOK: torch.zeros(1, 6, 24)},
+            r"2._codebook.embed has the shape \(1, 6, 24\), expected \(1, 7, 24\)",
+        ),
+        (
+            {"quantizer.residual_rq.layers.0._codebook.embed": torch.zeros(1, 4, 24)},
+            r"expected \(1, 3, 24\)",
+        ),
+        (
+            {"id_generator.shared.weight": torch.zeros(30, 16)},
+            r"shape \(30, 16\), expected \(27, 16\)",
+        ),
+        (
+            {"quantizer.residual_rq.layers.2._codebook.initted": torch.zeros(1)},
+            "level 2 was not initialized",
+        ),
+        (
+            {"quantizer.vq._codebook.embed": torch.zeros(1, 3, 24)},
+            "expected one codebook under two names",
+        ),
+        (
+            {HEAD: torch.zeros(27, 16)},
+            "id_generator.lm_head.weight and id_generator.shared.weight differ",
+        ),
         ({BOOK: torch.full((1, 7, 24), torch.nan)}, "has NaN or infinite values"),
-        ({"id_generator.decoder.block.7.layer.0.layer_norm.weight": torch.ones(16)}, "1 unknown weights .id_generator"),
+        (
+            {"id_generator.decoder.block.7.layer.0.layer_norm.weight": torch.ones(16)},
+            "1 unknown weights .id_generator",
+        ),
         (
             {"embed_projector.2.weight": torch.ones(3)},
             r"has 1 unknown weights \(embed_projector.2.weight\).*--leave-out embed_projector",
@@ -276,7 +343,9 @@ HEAD, BOOK = "id_generator.lm_head.weight", "quantizer.residual_rq.layers.2._cod
     ],
 )
 def test_a_checkpoint_that_does_not_fit_is_refused_by_name(small, tmp_path, change, said):
-    weights = {name: tensor for name, tensor in (small.genius | change).items() if tensor is not None}
+    weights = {
+        name: tensor for name, tensor in (small.genius | change).items() if tensor is not None
+    }
     assert re.search(said, message := refused(small, tmp_path, weights)), message
 
 
@@ -286,7 +355,9 @@ def test_unknown_weights_are_left_out_on_request(small, tmp_path):
     assert run.manifest["left_out"]["genius"]["head.bias"] == "by --leave-out"
 
 
-def test_a_conversion_that_is_killed_at_its_last_part_leaves_no_run_that_trains(small, tmp_path, monkeypatch):
+def test_a_conversion_that_is_killed_at_its_last_part_leaves_no_run_that_trains(
+    small, tmp_path, monkeypatch
+):
     publish = Run.publish
 
     def killed(self, part, *given):
@@ -303,7 +374,9 @@ def test_a_conversion_that_is_killed_at_its_last_part_leaves_no_run_that_trains(
 
 def test_an_encoder_of_another_size_is_refused(small, tmp_path):
     files.save(tmp_path / "clip.pth", files.clip_weights(replace(SMALL, dim=20)))
-    with pytest.raises(UserError, match=r"clip.pth: clip_model.text_projection has the shape .*20.*, expected .*24"):
+    with pytest.raises(
+        UserError, match=r"clip.pth: clip_model.text_projection has the shape .*20.*, expected .*24"
+    ):
         run_main(tmp_path, tmp_path / "run", genius=small.folder / "genius.pth")
 
 
@@ -315,7 +388,9 @@ def test_a_decoder_keeps_its_own_quantizer(small, tmp_path, capsys):
 
 
 def test_a_decoder_without_a_quantizer_needs_one(small, tmp_path, capsys):
-    bare = {name: tensor for name, tensor in small.genius.items() if not name.startswith("quantizer.")}
+    bare = {
+        name: tensor for name, tensor in small.genius.items() if not name.startswith("quantizer.")
+    }
     assert "has no quantizer; name the one" in refused(small, tmp_path, bare)
     rq = files.save(tmp_path / "rq.pth", files.quantizer_weights(SMALL))
     run = run_main(small.folder, tmp_path / "run", "--rq", str(rq), genius=tmp_path / "changed.pth")
@@ -332,8 +407,12 @@ class Malicious:
 
 
 def test_a_pickle_of_anything_else_is_refused_and_not_run(tmp_path):
-    file = files.save(tmp_path / "bad.pth", {"a": torch.ones(1)}, epoch=Malicious(tmp_path / "was-run"))
-    with pytest.raises(UserError, match="bad.pth pickles .*pathlib.Path.*nothing of this file was run"):
+    file = files.save(
+        tmp_path / "bad.pth", {"a": torch.ones(1)}, epoch=Malicious(tmp_path / "was-run")
+    )
+    with pytest.raises(
+        UserError, match="bad.pth pickles .*pathlib.Path.*nothing of this file was run"
+    ):
         Checkpoint.read(file)
     assert not (tmp_path / "was-run").exists()
 
@@ -342,7 +421,13 @@ def test_the_configuration_is_ignored(tmp_path):
     """Its classes are allowed only while the file is read."""
     file = files.save(tmp_path / "file.pth", {"a": torch.ones(1)})
     assert torch.serialization.get_unsafe_globals_in_checkpoint(file)
-    assert Checkpoint.read(file).left_out.keys() == {"optimizer", "scheduler", "config", "epoch", "scaler"}
+    assert Checkpoint.read(file).left_out.keys() == {
+        "optimizer",
+        "scheduler",
+        "config",
+        "epoch",
+        "scaler",
+    }
     assert torch.serialization.get_unsafe_globals_in_checkpoint(file)
 
 
@@ -380,14 +465,20 @@ def test_names_on_the_hub_are_fetched_from_there(monkeypatch):
     )
     assert local_file(CLIP_SF) == Path("/cache/file.pth")
     local_file("hf://a/b@1f2e/c/d.pth")
-    assert asked == [("TIGER-Lab/UniIR", "checkpoint/CLIP_SF/clip_sf_large.pth", None), ("a/b", "c/d.pth", "1f2e")]
+    assert asked == [
+        ("TIGER-Lab/UniIR", "checkpoint/CLIP_SF/clip_sf_large.pth", None),
+        ("a/b", "c/d.pth", "1f2e"),
+    ]
     assert local_file("checkpoint/file.pth") == Path("checkpoint/file.pth")
 
 
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (errors.LocalEntryNotFoundError("gone"), r"d.pth of a/b was not downloaded \(gone\); .* and give its path"),
+        (
+            errors.LocalEntryNotFoundError("gone"),
+            r"d.pth of a/b was not downloaded \(gone\); .* and give its path",
+        ),
         (errors.OfflineModeIsEnabled("offline"), r"was not downloaded \(offline\)"),
         (errors.HFValidationError("bad name"), r"was not downloaded \(bad name\); check the name"),
     ],

@@ -1,4 +1,6 @@
-"""Losses and validation figures of quantizer and decoder against slow references, on a trained micro run."""
+"""Losses and validation figures of quantizer and decoder against slow references, on a trained
+micro run.
+"""
 
 import dataclasses
 
@@ -27,13 +29,19 @@ def run(trained_run) -> Run:
 @pytest.fixture(scope="module")
 def data(run, collection) -> dict[str, FeatureSet]:
     candidates = CandidateTable.read(collection)
-    return {split: FeatureSet.read(run, collection, candidates, split, TINY.seed) for split in ("train", "val")}
+    return {
+        split: FeatureSet.read(run, collection, candidates, split, TINY.seed)
+        for split in ("train", "val")
+    }
 
 
 @pytest.fixture(scope="module")
 def stage(run) -> FusionAndQuantizer:
     stage = FusionAndQuantizer(TINY.quantizer).eval()
-    stage.fusion, stage.quantizer = Fusion.load(run.folder("fusion")), ResidualQuantizer.load(run.folder("quantizer"))
+    stage.fusion, stage.quantizer = (
+        Fusion.load(run.folder("fusion")),
+        ResidualQuantizer.load(run.folder("quantizer")),
+    )
     return stage
 
 
@@ -48,7 +56,9 @@ def samples(run, data) -> Samples:
 
 
 def positives(data: FeatureSet, query: int) -> set[int]:
-    return set(data.pairs.positives[data.pairs.offsets[query] : data.pairs.offsets[query + 1]].tolist())
+    return set(
+        data.pairs.positives[data.pairs.offsets[query] : data.pairs.offsets[query + 1]].tolist()
+    )
 
 
 @torch.no_grad()
@@ -61,20 +71,27 @@ def test_hit_rates_are_those_of_sorting_all_distances(stage, data):
     expected = [
         np.mean(
             [
-                bool(set(torch.cdist(query[[q]], vectors)[0].argsort()[:5].tolist()) & positives(val, q))
+                bool(
+                    set(torch.cdist(query[[q]], vectors)[0].argsort()[:5].tolist())
+                    & positives(val, q)
+                )
                 for q in range(len(val.pairs))
             ]
         )
         for vectors in (z, quantized)
     ]
     for block in (7, 1000):
-        assert [*validate(stage, val, TINY.quantizer, 0, "cpu", block).values()] == pytest.approx(expected)
+        assert [*validate(stage, val, TINY.quantizer, 0, "cpu", block).values()] == pytest.approx(
+            expected
+        )
 
 
 @pytest.mark.parametrize("change", [{}, {"rq_sum": True}, {"mse_raw": True}])
 @torch.no_grad()
 def test_the_three_losses_are_the_formulas(stage, data, change):
-    settings = dataclasses.replace(TINY.quantizer, mask_positives=False, symmetric_loss=False, **change)
+    settings = dataclasses.replace(
+        TINY.quantizer, mask_positives=False, symmetric_loss=False, **change
+    )
     batch = data["train"].draw(np.arange(6), np.random.default_rng(0))
     found = batch_losses(stage, data["train"], batch, settings, "cpu")
 
@@ -88,7 +105,8 @@ def test_the_three_losses_are_the_formulas(stage, data, change):
         hats.append((z - residual).double().numpy())
     squares = np.mean([r**2 for r in residuals])
     assert found["rq"].item() == pytest.approx(
-        squares * (z_q.shape[1] * len(stage.quantizer.codebooks) if "rq_sum" in change else 1), rel=1e-4
+        squares * (z_q.shape[1] * len(stage.quantizer.codebooks) if "rq_sum" in change else 1),
+        rel=1e-4,
     )
     if "mse_raw" in change:
         expected = ((hats[0] - hats[1]) ** 2).sum(1).mean()
@@ -101,7 +119,9 @@ def test_the_three_losses_are_the_formulas(stage, data, change):
     assert found["cl"].item() == pytest.approx(expected, rel=1e-4)
 
 
-def test_where_every_validation_query_has_a_training_target_all_of_them_validate(run, data, samples, capsys):
+def test_where_every_validation_query_has_a_training_target_all_of_them_validate(
+    run, data, samples, capsys
+):
     held_out = Validation(data["train"], samples, run.digest("fusion"), "cpu", seed=0)
     assert held_out.chosen.tolist() == list(range(len(data["train"].pairs)))
     assert "every validation query has a training target" in capsys.readouterr().out
@@ -109,7 +129,8 @@ def test_where_every_validation_query_has_a_training_target_all_of_them_validate
 
 def test_candidate_recall_counts_unseen_targets_among_the_generated_ids(run, data, samples):
     quantizer, decoder = (
-        kind.load(run.folder(part)) for kind, part in ((ResidualQuantizer, "quantizer"), (IDDecoder, "decoder"))
+        kind.load(run.folder(part))
+        for kind, part in ((ResidualQuantizer, "quantizer"), (IDDecoder, "decoder"))
     )
     fusion = run.digest("fusion")
     held_out, val = Validation(data["val"], samples, fusion, "cpu", seed=0), data["val"]
@@ -122,7 +143,9 @@ def test_candidate_recall_counts_unseen_targets_among_the_generated_ids(run, dat
     kept = []
     for q in unseen:
         z = torch.from_numpy(val.query_files.fused(fusion)[[q], 0].astype(np.float32))
-        scores = [-(z - quantizer.decode(torch.tensor([codes]))).square().sum().item() for codes in ids]
+        scores = [
+            -(z - quantizer.decode(torch.tensor([codes]))).square().sum().item() for codes in ids
+        ]
         best = {ids[i] for i in np.argsort(scores)[::-1][:BEAMS]}
         kept.append(any(tuple(samples.codes[row].tolist()) in best for row in positives(val, q)))
     expected = np.mean(
@@ -147,7 +170,8 @@ def test_an_epoch_holds_every_query_and_every_candidate_once(run, data, samples)
 
 
 QUERY, TARGET = (
-    F.normalize(torch.randn(4000, 3, generator=torch.Generator().manual_seed(seed)), dim=-1) for seed in (0, 1)
+    F.normalize(torch.randn(4000, 3, generator=torch.Generator().manual_seed(seed)), dim=-1)
+    for seed in (0, 1)
 )
 
 
@@ -164,7 +188,9 @@ def test_the_published_mixture_is_of_square_roots_and_normalized():
 def test_the_papers_mixture_lies_between_query_and_target_with_beta_weights():
     mixed = augmented(QUERY, TARGET, "scalar", weights)
     along = ((mixed - TARGET) * (QUERY - TARGET)).sum(-1) / (QUERY - TARGET).square().sum(-1)
-    torch.testing.assert_close(mixed, along[:, None] * QUERY + (1 - along[:, None]) * TARGET, atol=1e-5, rtol=0)
+    torch.testing.assert_close(
+        mixed, along[:, None] * QUERY + (1 - along[:, None]) * TARGET, atol=1e-5, rtol=0
+    )
     assert along.mean().item() == pytest.approx(0.5, abs=0.01)
     assert along.var().item() == pytest.approx(1 / 20, abs=0.003)  # of Beta(2, 2)
 
@@ -174,6 +200,10 @@ def test_the_loss_is_the_mean_negative_log_probability_of_the_codes():
     codes, offsets = torch.tensor([[0, 1, 3], [2, 0, 1]]), (1, 4, 7)
     chances = F.softmax(logits.double(), dim=-1).numpy()
     expected = -np.mean(
-        [np.log(chances[b, level, offsets[level] + codes[b, level]]) for b in range(2) for level in range(3)]
+        [
+            np.log(chances[b, level, offsets[level] + codes[b, level]])
+            for b in range(2)
+            for level in range(3)
+        ]
     )
     assert cross_entropy(logits, codes, offsets).item() == pytest.approx(expected, rel=1e-5)

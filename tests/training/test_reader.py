@@ -80,7 +80,9 @@ def test_the_sentence_of_a_reading_is_of_the_row_with_most_candidates(monkeypatc
     place = list(READINGS).index("entry")
     sure = torch.full((1, len(READINGS)), -9.0)
     sure[0, place] = -0.01
-    monkeypatch.setattr(model, "forward", lambda states, mask, picture: (sure.expand(len(mask), -1), None))
+    monkeypatch.setattr(
+        model, "forward", lambda states, mask, picture: (sure.expand(len(mask), -1), None)
+    )
     instructions = {
         (0, Modality.IMAGE, Modality.TEXT): ["Name it."],
         (1, Modality.IMAGE, Modality.TEXT): ["Look it up."],

@@ -1,4 +1,6 @@
-"""Settings, and the arguments that the commands of training share: which preset a training has that names none."""
+"""Settings, and the arguments that the commands of training share: which preset a training has that
+names none.
+"""
 
 import sys
 from itertools import permutations
@@ -20,7 +22,9 @@ from training.settings import with_changes, with_stage_changes
 
 
 def test_a_setting_is_changed_at_any_depth_and_no_other_is():
-    settings = with_stage_changes(with_stage_changes(SMALL, "encoder.epochs=1"), "decoder.decoder.layers=2")
+    settings = with_stage_changes(
+        with_stage_changes(SMALL, "encoder.epochs=1"), "decoder.decoder.layers=2"
+    )
     assert (settings.encoder.epochs, settings.decoder.decoder.layers) == (1, 2)
     assert settings.quantizer == SMALL.quantizer
 
@@ -28,7 +32,9 @@ def test_a_setting_is_changed_at_any_depth_and_no_other_is():
 def test_changes_are_applied_together_so_their_order_does_not_matter():
     for changes in permutations(["decoder.keep_best=false", "decoder.patience=0"]):
         assert not with_changes(PHOTOS, changes).decoder.keep_best
-    with pytest.raises(UserError, match="patience=2 --set decoder.keep_best=false: expected that keep_best is true"):
+    with pytest.raises(
+        UserError, match="patience=2 --set decoder.keep_best=false: expected that keep_best is true"
+    ):
         with_changes(SMALL, ["decoder.patience=2", "quantizer.epochs=1", "decoder.keep_best=false"])
 
 
@@ -39,16 +45,30 @@ def test_of_two_values_of_one_setting_the_last_holds_and_both_are_checked():
 
 
 def test_the_smallest_values_are_accepted():
-    names = "features.phrasings=1 features.batch=1 decoder.epochs=1 decoder.batch=2 decoder.warmup_steps=0"
-    with_stage_changes(SMALL, *names.split(), "decoder.decoder_weights=[0]", "quantizer.kmeans_vectors=2")
+    names = (
+        "features.phrasings=1 features.batch=1 decoder.epochs=1 decoder.batch=2 "
+        "decoder.warmup_steps=0"
+    )
+    with_stage_changes(
+        SMALL, *names.split(), "decoder.decoder_weights=[0]", "quantizer.kmeans_vectors=2"
+    )
 
 
 def test_a_setting_of_several_types_takes_each_of_them():
     assert with_stage_changes(PAPER, "decoder.upsample_to=0").decoder.upsample_to == 0
-    assert with_stage_changes(SMALL, 'decoder.upsample_to={"webqa": 9}').decoder.upsample_to == {"webqa": 9}
-    assert with_stage_changes(SMALL, "encoder.architecture=ViT-B-32").encoder.architecture == "ViT-B-32"
-    assert with_stage_changes(SMALL, 'encoder.architecture={"embed_dim": 3}').encoder.architecture == {"embed_dim": 3}
-    assert with_stage_changes(SMALL, "decoder.decoder_weights=[1, 0.5]").decoder.decoder_weights == (1.0, 0.5)
+    assert with_stage_changes(SMALL, 'decoder.upsample_to={"webqa": 9}').decoder.upsample_to == {
+        "webqa": 9
+    }
+    assert (
+        with_stage_changes(SMALL, "encoder.architecture=ViT-B-32").encoder.architecture
+        == "ViT-B-32"
+    )
+    assert with_stage_changes(
+        SMALL, 'encoder.architecture={"embed_dim": 3}'
+    ).encoder.architecture == {"embed_dim": 3}
+    assert with_stage_changes(
+        SMALL, "decoder.decoder_weights=[1, 0.5]"
+    ).decoder.decoder_weights == (1.0, 0.5)
     assert with_stage_changes(PAPER, "encoder.pretrained=").encoder.pretrained == ""
 
 
@@ -65,7 +85,10 @@ def test_a_setting_of_several_types_takes_each_of_them():
         ("encoder.rows=shop", r'expected a value like \["NAME"\]'),
         ("encoder.epochs.more=1", "expected a value like 5"),
         ("encoder.min_crop=0", "min_crop: Input should be greater than 0$"),
-        ("encoder.instruction_swap_prob=1.0", "instruction_swap_prob: Input should be less than 1$"),
+        (
+            "encoder.instruction_swap_prob=1.0",
+            "instruction_swap_prob: Input should be less than 1$",
+        ),
         ("features.phrasings=0", "phrasings: Input should be greater than or equal to 1$"),
         ("features.batch=0", "batch: Input should be greater than or equal to 1$"),
         ("decoder.epochs=0", "epochs: Input should be greater than or equal to 1$"),
@@ -76,19 +99,34 @@ def test_a_setting_of_several_types_takes_each_of_them():
         ("encoder.towers.head=cnn", "head: Input should be 'mlp', 'linear' or 'residual'$"),
         ("encoder.learning_rate=1e999", "learning_rate: Input should be a finite number$"),
         ("encoder.batch=1", "batch: Input should be greater than or equal to 2$"),
-        ("encoder.modality_weight=-1", "modality_weight: Input should be greater than or equal to 0$"),
-        ("encoder.towers.bridge_temperature=0", "bridge_temperature: Input should be greater than 0$"),
+        (
+            "encoder.modality_weight=-1",
+            "modality_weight: Input should be greater than or equal to 0$",
+        ),
+        (
+            "encoder.towers.bridge_temperature=0",
+            "bridge_temperature: Input should be greater than 0$",
+        ),
         ("encoder.towers.bridge_gain=0", "bridge_gain: Input should be greater than 0$"),
         ("encoder.locked.class_pictures=1", "class_pictures is 0, or at least 2"),
-        ("encoder.locked.class_pictures=101", "class_pictures: Input should be less than or equal to 100$"),
+        (
+            "encoder.locked.class_pictures=101",
+            "class_pictures: Input should be less than or equal to 100$",
+        ),
         ("quantizer.temperature=0", "temperature: Input should be greater than 0$"),
         ("quantizer.learning_rate=0.0", "learning_rate: Input should be greater than 0$"),
         ("quantizer.mse_weight=-1", "mse_weight: Input should be greater than or equal to 0$"),
-        ("quantizer.kmeans_vectors=1", "kmeans_vectors: Input should be greater than or equal to 2$"),
+        (
+            "quantizer.kmeans_vectors=1",
+            "kmeans_vectors: Input should be greater than or equal to 2$",
+        ),
         ("decoder.learning_rate=-1e-4", "learning_rate: Input should be greater than 0$"),
         ("decoder.warmup_steps=-1", "warmup_steps: Input should be greater than or equal to 0$"),
         ("decoder.decoder_weights=[]", "decoder_weights: .* at least 1 item"),
-        ("decoder.decoder_weights=[1, 1.5]", "decoder_weights.1: Input should be less than or equal to 1$"),
+        (
+            "decoder.decoder_weights=[1, 1.5]",
+            "decoder_weights.1: Input should be less than or equal to 1$",
+        ),
         ("quantizer.quantizer.codebook_size=65537", "level 1 has 65,537 codes; at most 65,536"),
         ("quantizer.quantizer.gradient=magic", "expected one of rotation, straight_through"),
     ],
@@ -99,7 +137,9 @@ def test_an_impossible_setting_is_refused_in_one_sentence(change, message):
 
 
 def test_settings_that_exclude_each_other_are_refused():
-    with pytest.raises(UserError, match="modality_weight is above 0 where instruction_swap_prob is"):
+    with pytest.raises(
+        UserError, match="modality_weight is above 0 where instruction_swap_prob is"
+    ):
         with_changes(SMALL, ["encoder.instruction_swap_prob=0.5", "encoder.modality_weight=0"])
     with pytest.raises(UserError, match="grad_checkpointing is false where locked.enabled is true"):
         with_changes(PHOTOS, ["encoder.grad_checkpointing=true"])
@@ -117,7 +157,8 @@ def test_the_parts_of_the_toy_preset_fit_their_budgets():
 
 
 def weights_of(model: nn.Module) -> int:
-    stored = {tensor.data_ptr(): tensor.numel() for tensor in model.state_dict().values()}  # tied ones once
+    # tied ones once
+    stored = {tensor.data_ptr(): tensor.numel() for tensor in model.state_dict().values()}
     return sum(stored.values())
 
 
@@ -142,16 +183,22 @@ def test_a_collection_is_not_trained_into(tmp_path, monkeypatch):
 
 @pytest.fixture
 def parsed(collection, tmp_path, monkeypatch):
-    """What is parsed of these words after COLLECTION and RUN; the shipped run has a tiny encoder."""
+    """What is parsed of these words after COLLECTION and RUN; the shipped run has a tiny
+    encoder.
+    """
     photos = Run(tmp_path / "photos")
     photos.publish("encoder", tiny_encoder().save)
     for part in presets.LINKED[1:]:
-        photos.publish(part, lambda path: (path / "config.json").write_text("{}"), tuple(BUILT_FROM[part]))
+        photos.publish(
+            part, lambda path: (path / "config.json").write_text("{}"), tuple(BUILT_FROM[part])
+        )
     monkeypatch.setattr(presets, "PHOTO_RUN", photos.path)
     monkeypatch.setattr(command_line, "PHOTO_RUN", photos.path)
 
     def parse(*words: str) -> Arguments:
-        monkeypatch.setattr(sys, "argv", ["training", str(collection.root), str(tmp_path / "run"), *words])
+        monkeypatch.setattr(
+            sys, "argv", ["training", str(collection.root), str(tmp_path / "run"), *words]
+        )
         return parse_arguments("training", "")
 
     return parse
@@ -160,13 +207,22 @@ def parsed(collection, tmp_path, monkeypatch):
 def test_few_pictures_begin_with_the_shipped_encoder_in_sizes_that_fit_them(parsed, capsys):
     arguments = parsed("--set", "encoder.epochs=3")
     assert (
-        "has few pictures: training begins with the shipped encoder (else: --preset small)" in capsys.readouterr().out
+        "has few pictures: training begins with the shipped encoder (else: --preset small)"
+        in capsys.readouterr().out
     )
     settings = arguments.settings
-    assert (arguments.preset, settings.encoder.epochs, settings.encoder.locked.enabled) == ("shipped", 3, True)
-    assert settings.quantizer.quantizer.dim == DIM and settings.quantizer.quantizer.codebook_size == 16
+    assert (arguments.preset, settings.encoder.epochs, settings.encoder.locked.enabled) == (
+        "shipped",
+        3,
+        True,
+    )
+    assert (
+        settings.quantizer.quantizer.dim == DIM and settings.quantizer.quantizer.codebook_size == 16
+    )
     begun = new_encoder(settings.encoder).state_dict()
-    assert all(torch.equal(weight, begun[name]) for name, weight in tiny_encoder().state_dict().items())
+    assert all(
+        torch.equal(weight, begun[name]) for name, weight in tiny_encoder().state_dict().items()
+    )
 
 
 def test_random_weights_are_for_many_pictures_or_on_request_and_a_run_goes_on_as_it_began(

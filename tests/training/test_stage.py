@@ -17,7 +17,15 @@ from tests.training.tiny import TINY, arguments, other_texts
 from training import stage
 from training.__main__ import train
 from training.checkpoint import Checkpoints, reseed
-from training.stage import Stage, is_done, only_trainer, peak_memory, record_stage, records_stamp, run_stage
+from training.stage import (
+    Stage,
+    is_done,
+    only_trainer,
+    peak_memory,
+    record_stage,
+    records_stamp,
+    run_stage,
+)
 
 
 def test_published_weights_are_not_replaced(collection, tmp_path):
@@ -30,7 +38,9 @@ def test_published_weights_are_not_replaced(collection, tmp_path):
 def test_a_stage_leaves_the_recorded_settings_of_earlier_ones(collection, tmp_path):
     """A command of one stage is easily started with another preset than the stages before it."""
     first = arguments(collection, tmp_path)
-    other = replace(TINY, encoder=replace(TINY.encoder, epochs=77), quantizer=replace(TINY.quantizer, epochs=55))
+    other = replace(
+        TINY, encoder=replace(TINY.encoder, epochs=77), quantizer=replace(TINY.quantizer, epochs=55)
+    )
     record_stage("encoder", first, 1.0, "")
     record_stage("features", replace(first, settings=other), 1.0, "")
     settings = Run(tmp_path).manifest["settings"]
@@ -42,7 +52,9 @@ def test_a_stage_leaves_the_recorded_settings_of_earlier_ones(collection, tmp_pa
 
 def test_a_stage_is_a_module_with_train_and_an_entry_in_stages(collection, tmp_path, monkeypatch):
     summary = ModuleType("training.summary")
-    summary.train = lambda arguments: (arguments.run / "summary.txt").write_text(str(arguments.collection))
+    summary.train = lambda arguments: (arguments.run / "summary.txt").write_text(
+        str(arguments.collection)
+    )
     monkeypatch.setitem(sys.modules, "training.summary", summary)
     monkeypatch.setattr(stage, "STAGES", {"summary": Stage("summary")})
     monkeypatch.setattr("training.__main__.STAGES", stage.STAGES)
@@ -61,7 +73,11 @@ def test_the_peak_memory_is_in_gigabytes():
 
 def test_a_run_is_trained_by_one_process_at_a_time(tmp_path):
     """And not while its index changes, nor the other way round."""
-    with write_lock(tmp_path), pytest.raises(UserError, match="is being changed already"), only_trainer(tmp_path):
+    with (
+        write_lock(tmp_path),
+        pytest.raises(UserError, match="is being changed already"),
+        only_trainer(tmp_path),
+    ):
         pass
     refused = pytest.raises(UserError, match="is being changed already")
     with only_trainer(tmp_path), only_trainer(tmp_path), refused, write_lock(tmp_path):
@@ -73,7 +89,9 @@ def test_a_run_is_trained_by_one_process_at_a_time(tmp_path):
 def test_a_run_that_is_a_file_or_below_one_is_refused(tmp_path):
     (tmp_path / "file").write_text("mine")
     for path, reason in (("file", "File exists"), ("file/run", "Not a directory")):
-        refused = pytest.raises(UserError, match=rf"{path} cannot be made \({reason}\); name another directory")
+        refused = pytest.raises(
+            UserError, match=rf"{path} cannot be made \({reason}\); name another directory"
+        )
         with refused, only_trainer(tmp_path / path):
             pass
     assert (tmp_path / "file").read_text(encoding="utf-8") == "mine"
@@ -93,7 +111,9 @@ def test_a_full_disk_ends_a_stage_with_a_sentence(collection, tmp_path):
     def full(_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    with pytest.raises(UserError, match="the disk of .*run is full .* what was finished stays; make room"):
+    with pytest.raises(
+        UserError, match="the disk of .*run is full .* what was finished stays; make room"
+    ):
         run_stage("features", full, arguments(collection, tmp_path / "run"))
 
 
@@ -105,7 +125,9 @@ def test_a_collection_that_has_changed_is_not_done(collection, tmp_path):
     assert is_done("features", given)
     other_texts(root)
     with pytest.raises(
-        UserError, match="collection has changed since the features of .*; repeat from: python -m training.features"
+        UserError,
+        match="collection has changed since the features of .*; repeat from: python -m "
+        "training.features",
     ):
         is_done("features", given)
     run_stage("features", lambda _: None, given)
@@ -117,12 +139,19 @@ def test_a_collection_that_was_moved_is_named_with_its_former_place(collection, 
     given = arguments(root, tmp_path / "run")
     run_stage("features", lambda _: None, given)
     moved = root.rename(tmp_path / "elsewhere")
-    with pytest.raises(UserError, match=f"was made from the collection {root}, not {moved}; name that one, or another"):
+    with pytest.raises(
+        UserError,
+        match=f"was made from the collection {root}, not {moved}; name that one, or another",
+    ):
         is_done("features", replace(given, collection=moved))
 
 
-@pytest.mark.parametrize("folder", ["cand_pool/global", "cand_pool/local", "query/val", "qrels/train", "instructions"])
-def test_the_stamp_of_a_collection_covers_every_file_that_training_reads(collection, tmp_path, folder):
+@pytest.mark.parametrize(
+    "folder", ["cand_pool/global", "cand_pool/local", "query/val", "qrels/train", "instructions"]
+)
+def test_the_stamp_of_a_collection_covers_every_file_that_training_reads(
+    collection, tmp_path, folder
+):
     root = shutil.copytree(collection.root, tmp_path / "collection")
     before = records_stamp(root)
     assert before == records_stamp(root)
@@ -160,7 +189,9 @@ def test_weights_and_optimizer_state_are_restored(tmp_path):
     assert Checkpoints(tmp_path, "encoder", "facts").resume(again, its_optimizer) == 1
     step(again, its_optimizer)
 
-    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
+    assert all(
+        torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True)
+    )
 
 
 def test_other_settings_are_refused_in_one_sentence(tmp_path):
@@ -176,7 +207,10 @@ def test_only_the_best_and_the_last_epoch_are_kept(tmp_path):
         step(model, optimizer)
         weights.append(model.weight.detach().clone())
         checkpoints.save(model, optimizer, epoch, score)
-    assert sorted(file.stem for file in checkpoints.folder.glob("epoch-*")) == ["epoch-1", "epoch-3"]
+    assert sorted(file.stem for file in checkpoints.folder.glob("epoch-*")) == [
+        "epoch-1",
+        "epoch-3",
+    ]
     left = [list(checkpoints.epochs(*start(), 5, patience)) for patience in (0, 2, 3)]
     assert left == [[4], [], [4]]
     assert checkpoints.load_best(model) == 1

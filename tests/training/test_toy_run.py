@@ -37,9 +37,15 @@ def test_the_command_makes_a_run_with_examples_and_a_report(tmp_path, monkeypatc
         all(run.has(part) == (part != "reader") for part in (*PARTS, *EXTRAS))
         and run.manifest["collection"] == "toy-world"
     )
-    assert {example.title for example in read_examples(run.path)} == {example["title"] for example in PAGE["examples"]}
+    assert {example.title for example in read_examples(run.path)} == {
+        example["title"] for example in PAGE["examples"]
+    }
     assert Report.load(run.path / "reports" / "retrieval.json").tables
-    assert {0, 1, 2, 3, 4, 6, 7, 8} == set(TASKS) == {task for example in PAGE["examples"] for task in example["tasks"]}
+    assert (
+        {0, 1, 2, 3, 4, 6, 7, 8}
+        == set(TASKS)
+        == {task for example in PAGE["examples"] for task in example["tasks"]}
+    )
 
 
 def test_the_shipped_run_is_small_and_was_trained_with_the_preset():
@@ -54,7 +60,8 @@ def test_the_first_level_of_the_shipped_run_encodes_colour_and_shape():
     index = Index.load(SHIPPED.folder("index"))
     rows = np.arange(index.n)
     agreement = {
-        row["factor"]: row["levels"] for row in factor_table(index.codes(rows), read_factors(index.items(rows)))
+        row["factor"]: row["levels"]
+        for row in factor_table(index.codes(rows), read_factors(index.items(rows)))
     }
     assert set(agreement) == {*FACTORS, "asked"}
     for factor, least in (("colour", 0.5), ("shape", 0.2)):

@@ -73,7 +73,9 @@ def test_every_task_has_queries_and_both_kinds_of_instructions_in_every_split(wo
     training, held_out = world.instructions(), world.held_out_instructions()
     for task, row in rows.items():
         key = (row.dataset_id, *TASKS[task])
-        assert training[key] == instructions(task) and held_out[key] == instructions(task, held_out=True)
+        assert training[key] == instructions(task) and held_out[key] == instructions(
+            task, held_out=True
+        )
         assert not set(training[key]) & set(held_out[key])
         for split in SPLITS:
             assert len(list(world.queries(split, row))) >= 2
@@ -91,12 +93,18 @@ def named_in(text):
 
 
 def test_the_positives_are_exactly_the_candidates_that_fit(world, items):
-    """Of test queries, among the test items: a query that training has too has also positives there."""
+    """Of test queries, among the test items: a query that training has too has also positives
+    there.
+    """
     pool = {item.id for item in world.candidates("union_test")}
     asked_of = {text: name for name, text in QUESTIONS.items()}
-    pictures = {item.image: factors_of(item) for item in items.values() if item.modality == Modality.IMAGE}
+    pictures = {
+        item.image: factors_of(item) for item in items.values() if item.modality == Modality.IMAGE
+    }
     for row in world.rows():
-        candidates = {item.id: factors_of(item).items() for item in world.local_pool(row) if item.id in pool}
+        candidates = {
+            item.id: factors_of(item).items() for item in world.local_pool(row) if item.id in pool
+        }
         for query in world.queries("test", row):
             positives = set(query.positives) & pool
             first = candidates[min(positives)]
@@ -106,19 +114,31 @@ def test_the_positives_are_exactly_the_candidates_that_fit(world, items):
                     named["asked"] = asked_of[re.split("[:?]", query.text)[0]]
                 fits = {id for id, factors in candidates.items() if named.items() <= factors}
             elif row.task == 3:
-                fits = {id for id, factors in candidates.items() if factors <= pictures[query.image].items()}
+                fits = {
+                    id
+                    for id, factors in candidates.items()
+                    if factors <= pictures[query.image].items()
+                }
             elif row.task == 4:
                 same = {pair for pair in first if pair[0] not in ("position", "background")}
                 fits = {id for id, factors in candidates.items() if same <= factors}
             elif row.task == 6:
-                fits = {id for id in positives if candidates[id] >= {("asked", asked_of[query.text[:-1]])}}
+                fits = {
+                    id
+                    for id in positives
+                    if candidates[id] >= {("asked", asked_of[query.text[:-1]])}
+                }
             else:
                 fits = {id for id, factors in candidates.items() if factors == first}
             assert positives == fits, query
 
 
 def test_captions_name_the_factors_in_their_source_and_no_others(items):
-    captions = [item for item in items.values() if item.id.startswith("0:") and item.modality == Modality.TEXT]
+    captions = [
+        item
+        for item in items.values()
+        if item.id.startswith("0:") and item.modality == Modality.TEXT
+    ]
     assert captions and all(named_in(item.text) == factors_of(item) for item in captions)
 
 
@@ -137,7 +157,10 @@ def test_texts_say_what_they_are_made_of():
     assert caption({"shape": "cross", "number": 1, "background": "white"}) == "One cross on white."
     assert question("number", asdict(SCENE)) == "How many: small red stars at the left on dots?"
     assert question("colour") == "What colour?"
-    assert answer("position", asdict(SCENE)) == "At the left: three small red stars at the left on dots."
+    assert (
+        answer("position", asdict(SCENE))
+        == "At the left: three small red stars at the left on dots."
+    )
     assert change({"colour": "blue", "position": "top"}) == "The same, but blue and at the top."
     assert change({"shape": "heart", "number": 2}) == "The same, but as hearts and two of them."
 
@@ -148,7 +171,9 @@ def test_a_picture_shows_its_factors(shape, background):
     rng = random.Random(shape + background)
     for number in FACTORS["number"]:
         for position in FACTORS["position"]:
-            scene = Scene(shape, rng.choice(FACTORS["colour"]), number, "small", position, background)
+            scene = Scene(
+                shape, rng.choice(FACTORS["colour"]), number, "small", position, background
+            )
             image = picture(scene, rng, framed=rng.random() < 0.5)
             pixels = coloured(scene, image)
             assert label(pixels, np.ones((3, 3)))[1] == number
@@ -172,7 +197,9 @@ def test_shapes_and_backgrounds_look_different():
 
 def test_the_world_depends_on_the_seed_alone(world, tmp_path):
     def files(root):
-        return {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+        return {
+            path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()
+        }
 
     write_world(tmp_path / "again", SCENES, seed=5)
     write_world(tmp_path / "other", SCENES, seed=6)
@@ -180,7 +207,9 @@ def test_the_world_depends_on_the_seed_alone(world, tmp_path):
     assert files(tmp_path / "other") != files(world.root)
 
 
-@pytest.mark.parametrize("arguments", [["--scenes", "10"], ["--scenes", "1000000"], ["--seed", "-1"]])
+@pytest.mark.parametrize(
+    "arguments", [["--scenes", "10"], ["--scenes", "1000000"], ["--seed", "-1"]]
+)
 def test_sizes_out_of_range_are_refused(arguments, tmp_path):
     with pytest.raises((UserError, SystemExit), match="from 50 to 100,000|at least 0|2"):
         main([str(tmp_path / "world"), *arguments])

@@ -20,17 +20,41 @@ DIM, LEVELS, CODES = 12, 4, 5
 TINY: Settings = with_values(
     SMALL,
     {
-        "encoder": {"architecture": tiny_encoder().config.model, "epochs": 2, "batch": 8, "group": 4, "upsample_to": 0}
+        "encoder": {
+            "architecture": tiny_encoder().config.model,
+            "epochs": 2,
+            "batch": 8,
+            "group": 4,
+            "upsample_to": 0,
+        }
         | {"modality_weight": 0.5, "instruction_swap_prob": 0.1},
         "features": {"phrasings": 2, "batch": 8},
         "quantizer": {
             "fusion": {"dim": DIM, "branch": 16, "hidden": 24},
-            "quantizer": {"dim": DIM, "levels": LEVELS, "codebook_size": CODES, "restart_ratio": 0.5},
+            "quantizer": {
+                "dim": DIM,
+                "levels": LEVELS,
+                "codebook_size": CODES,
+                "restart_ratio": 0.5,
+            },
         }
         | {"epochs": 2, "batch": 16, "upsample_to": 0, "kmeans_vectors": 100},
         "decoder": {
-            "decoder": {"dim": DIM, "levels": LEVELS, "codebook_size": CODES, "width": 16, "layers": 1, "heads": 2}
-            | {"head_width": 8, "ff_width": 24, "prefix": 2, "embedding_scale": 4.0, "dropout": DecoderConfig.dropout}
+            "decoder": {
+                "dim": DIM,
+                "levels": LEVELS,
+                "codebook_size": CODES,
+                "width": 16,
+                "layers": 1,
+                "heads": 2,
+            }
+            | {
+                "head_width": 8,
+                "ff_width": 24,
+                "prefix": 2,
+                "embedding_scale": 4.0,
+                "dropout": DecoderConfig.dropout,
+            }
         }
         | {"epochs": 2, "batch": 16, "upsample_to": 0, "warmup_steps": 2},
     },
@@ -42,14 +66,18 @@ def arguments(collection: Collection | Path, run: Path, settings: Settings = TIN
     return Arguments(root, run, "small", settings, "cpu")
 
 
-def train_stage(name: str, collection: Collection | Path, run: Path, settings: Settings = TINY) -> Run:
+def train_stage(
+    name: str, collection: Collection | Path, run: Path, settings: Settings = TINY
+) -> Run:
     """Train one stage of a run, which has those before it."""
     run_stage(name, STAGES[name].train, arguments(collection, run, settings))
     return Run(run)
 
 
 def lay_out_by_principal_components(patch: pytest.MonkeyPatch) -> None:
-    """Treat all vectors of maps as the few that are laid out without UMAP, which compiles itself for many seconds."""
+    """Treat all vectors of maps as the few that are laid out without UMAP, which compiles itself
+    for many seconds.
+    """
     patch.setattr(maps, "MIN_VECTORS", 1_000_000)
 
 
@@ -88,4 +116,9 @@ def killed_while(monkeypatch, stage: str, moment: str) -> None:
     elif moment == "before it is recorded":
         dies(Checkpoints, "clear", lambda checkpoints: checkpoints.stage == stage)
     else:
-        dies(Checkpoints, "save", lambda checkpoints, *_: checkpoints.stage == stage, moment == "after an epoch")
+        dies(
+            Checkpoints,
+            "save",
+            lambda checkpoints, *_: checkpoints.stage == stage,
+            moment == "after an epoch",
+        )

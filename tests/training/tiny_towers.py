@@ -20,28 +20,45 @@ from tests.training.tiny import TINY
 from training.settings import EncoderSettings, LockedSettings
 
 SIDE = 32
-COLORS = {"red": (220, 20, 20), "green": (20, 200, 20), "blue": (20, 20, 220), "white": (240, 240, 240)}
+COLORS = {
+    "red": (220, 20, 20),
+    "green": (20, 200, 20),
+    "blue": (20, 20, 220),
+    "white": (240, 240, 240),
+}
 COLORS |= {"black": (5, 5, 5), "yellow": (230, 230, 20)}
 COPIES = 4  # pictures of each pair of colors for training; one more for validation
 INSTRUCTIONS = ["find the picture", "show the picture", "which picture is this"]
-WORDS = sorted({word for text in [*INSTRUCTIONS, *COLORS, "on describe it"] for word in text.split()})
+WORDS = sorted(
+    {word for text in [*INSTRUCTIONS, *COLORS, "on describe it"] for word in text.split()}
+)
 
 
 def write_towers(folder: Path, seed: int = 0) -> tuple[str, str]:
-    """Write an image tower and a text tower; -> their names for encoder.image_tower and encoder.text_tower."""
+    """Write an image tower and a text tower; -> their names for encoder.image_tower and
+    encoder.text_tower.
+    """
     torch.manual_seed(seed)
     folder.mkdir()
     image = timm.create_model("resnet10t")
     with torch.no_grad():  # running statistics that fit, so that outputs differ
         for _ in range(3):
-            image.train()(torch.rand(64, 1, 1, 3).expand(-1, SIDE, SIDE, -1).permute(0, 3, 1, 2) * 2 - 1)
+            image.train()(
+                torch.rand(64, 1, 1, 3).expand(-1, SIDE, SIDE, -1).permute(0, 3, 1, 2) * 2 - 1
+            )
     save_file(image.state_dict(), folder / "image.safetensors")
     text = folder / "text"
     config = BertConfig(
-        vocab_size=len(WORDS) + 6, hidden_size=24, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32
+        vocab_size=len(WORDS) + 6,
+        hidden_size=24,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
     )
     BertModel(config).save_pretrained(text)
-    (text / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", *WORDS]))
+    (text / "vocab.txt").write_text(
+        "\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", *WORDS])
+    )
     BertTokenizer(str(text / "vocab.txt")).save_pretrained(text)
     return tower_names(folder)
 
@@ -51,7 +68,9 @@ def tower_names(folder: Path) -> tuple[str, str]:
 
 
 def write_color_collection(root: Path) -> Collection:
-    """Pictures of one color on another; texts find pictures (task 0), pictures find texts (task 3)."""
+    """Pictures of one color on another; texts find pictures (task 0), pictures find texts (task
+    3).
+    """
     rng = np.random.default_rng(0)
     with new_collection(root) as writer:
         for number, (copy, one, two) in enumerate(product(range(COPIES + 1), COLORS, COLORS)):
@@ -62,11 +81,21 @@ def write_color_collection(root: Path) -> Collection:
             stream, path = io.BytesIO(), f"images/{number}.png"
             Image.fromarray(pixels).save(stream, "PNG")
             writer.image(path, stream.getvalue())
-            writer.candidate(Item(f"0:{number}", Modality.IMAGE, image=path), "colors", [0], [split])
-            writer.candidate(Item(f"0:{1000 + number}", Modality.TEXT, text), "colors", [3], [split])
+            writer.candidate(
+                Item(f"0:{number}", Modality.IMAGE, image=path), "colors", [0], [split]
+            )
+            writer.candidate(
+                Item(f"0:{1000 + number}", Modality.TEXT, text), "colors", [3], [split]
+            )
             query = LabeledQuery(f"0:{number}", Modality.TEXT, 0, text, positives=(f"0:{number}",))
             writer.query(query, "colors", split)
-            query = LabeledQuery(f"0:{1000 + number}", Modality.IMAGE, 3, image=path, positives=(f"0:{1000 + number}",))
+            query = LabeledQuery(
+                f"0:{1000 + number}",
+                Modality.IMAGE,
+                3,
+                image=path,
+                positives=(f"0:{1000 + number}",),
+            )
             writer.query(query, "colors", split)
         writer.instructions(0, "colors", Modality.TEXT, Modality.IMAGE, INSTRUCTIONS)
         writer.instructions(0, "colors", Modality.IMAGE, Modality.TEXT, ["describe it"])

@@ -62,7 +62,9 @@ def test_a_whole_id_has_no_children_and_an_unused_code_no_items(codes, table):
 
 def test_a_prefix_is_a_view_of_the_table(table):
     found = table.match((1, 2))
-    assert np.shares_memory(found.rows, table.table.rows) and np.shares_memory(found.packed, table.table.packed)
+    assert np.shares_memory(found.rows, table.table.rows) and np.shares_memory(
+        found.packed, table.table.packed
+    )
 
 
 def test_a_pattern_ends_with_its_last_code():

@@ -4,7 +4,16 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from genius.trie.ids import IDTable, check_packed, expand_ranges, fields, pack, packed_bytes, search_sorted, unpack
+from genius.trie.ids import (
+    IDTable,
+    check_packed,
+    expand_ranges,
+    fields,
+    pack,
+    packed_bytes,
+    search_sorted,
+    unpack,
+)
 
 SIZES = (3, 4096, 7, 1, 65536, 2)
 
@@ -51,7 +60,9 @@ def test_codes_outside_the_codebook_are_refused(codes, words):
         pack(np.array(codes), (3, 10))
 
 
-@pytest.mark.parametrize("use", [fields, packed_bytes, lambda sizes: pack(np.zeros((1, 2), int), sizes)])
+@pytest.mark.parametrize(
+    "use", [fields, packed_bytes, lambda sizes: pack(np.zeros((1, 2), int), sizes)]
+)
 def test_a_level_with_more_codes_than_16_bits_hold_is_refused(use):
     assert use((3, 65_536)) is not None
     with pytest.raises(ValueError, match="level 1 has 65,537 codes; at most 65,536 are supported"):
@@ -74,19 +85,28 @@ def test_bytes_that_are_not_packed_ids_are_refused(packed, words):
         check_packed(packed, (3, 10))
 
 
-def crowded_table(n: int = 60, sizes=(3, 4, 4), seed: int = 2) -> tuple[IDTable, list[tuple[tuple, int]]]:
+def crowded_table(
+    n: int = 60, sizes=(3, 4, 4), seed: int = 2
+) -> tuple[IDTable, list[tuple[tuple, int]]]:
     """A table of items at random rows, and its (codes, row) pairs sorted the slow way."""
     codes = random_codes(n, sizes, seed)
     rows = np.random.default_rng(seed + 1).permutation(1000)[:n]
-    return IDTable.build(codes, sizes, rows), sorted(zip(map(tuple, codes.tolist()), rows.tolist(), strict=True))
+    return IDTable.build(codes, sizes, rows), sorted(
+        zip(map(tuple, codes.tolist()), rows.tolist(), strict=True)
+    )
 
 
-@pytest.mark.parametrize("sizes", [(3, 4, 4), (3,) + (4096,) * 2, (3,) + (4,) * 40], ids=["crowded", "unique", "long"])
+@pytest.mark.parametrize(
+    "sizes", [(3, 4, 4), (3,) + (4096,) * 2, (3,) + (4,) * 40], ids=["crowded", "unique", "long"]
+)
 def test_a_table_sorts_all_items_by_id_then_by_row(sizes):
     table, expected = crowded_table(60, sizes)
     everything = np.arange(60)
     assert len(table) == 60
-    assert list(zip(map(tuple, table.codes(everything).tolist()), table.rows.tolist(), strict=True)) == expected
+    assert (
+        list(zip(map(tuple, table.codes(everything).tolist()), table.rows.tolist(), strict=True))
+        == expected
+    )
 
 
 def test_the_number_of_an_id_is_the_position_of_its_first_item():
@@ -98,7 +118,9 @@ def test_the_number_of_an_id_is_the_position_of_its_first_item():
     assert table.ids_of(np.arange(60)).tolist() == [keys.index(codes) for codes in keys]
 
 
-@pytest.mark.parametrize("codes", [[[0, 1]], [[0, 1]] * 4, [[0, 1], [2, 3]], [[0, 1], [2, 3], [2, 3]]])
+@pytest.mark.parametrize(
+    "codes", [[[0, 1]], [[0, 1]] * 4, [[0, 1], [2, 3]], [[0, 1], [2, 3], [2, 3]]]
+)
 def test_shared_ids_are_found_where_none_or_all_are_shared(codes):
     table = IDTable.build(np.array(codes), (3, 4))
     assert table.ids.tolist() == sorted({codes.index(key) for key in codes})
@@ -114,7 +136,9 @@ def test_expanding_keeps_the_order_of_ranges_and_allows_repeated_ranges_and_none
 
 
 def test_expanding_takes_at_most_the_given_number_of_each_range():
-    owner, positions = expand_ranges(np.array([0, 5, 0]), np.array([5, 8, 5]), at_most=np.array([2, 9, 0]))
+    owner, positions = expand_ranges(
+        np.array([0, 5, 0]), np.array([5, 8, 5]), at_most=np.array([2, 9, 0])
+    )
     assert owner.tolist() == [0, 0, 1, 1, 1] and positions.tolist() == [0, 1, 5, 6, 7]
 
 
@@ -130,8 +154,13 @@ def test_a_table_without_items_or_with_a_repeated_row_is_refused():
 def test_a_search_among_sorted_integers_agrees_with_numpy(dtype, side):
     limits = np.iinfo(dtype)
     values = np.array([limits.min, 3, 3, 7, limits.max, limits.max], dtype=dtype)
-    wanted = np.array([-(2**63), -(2**31), -1, 0, 2, 3, 4, 7, 255, 256, 2**31 - 1, 2**31, 2**63 - 1])
-    assert search_sorted(values, wanted, side).tolist() == np.searchsorted(values, wanted, side).tolist()
+    wanted = np.array(
+        [-(2**63), -(2**31), -1, 0, 2, 3, 4, 7, 255, 256, 2**31 - 1, 2**31, 2**63 - 1]
+    )
+    assert (
+        search_sorted(values, wanted, side).tolist()
+        == np.searchsorted(values, wanted, side).tolist()
+    )
     assert [int(search_sorted(values, int(one), side)) for one in wanted] == (
         np.searchsorted(values, wanted, side).tolist()
     )

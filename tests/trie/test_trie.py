@@ -25,7 +25,9 @@ def walk(trie: Trie, levels: int) -> list[dict[tuple, int]]:
         prefixes, nodes = zip(*found[-1].items(), strict=True)
         children = trie.children(torch.tensor(nodes), level)
         columns = (children.owner.tolist(), children.code.tolist(), children.node.tolist())
-        found.append({prefixes[owner] + (code,): node for owner, code, node in zip(*columns, strict=True)})
+        found.append(
+            {prefixes[owner] + (code,): node for owner, code, node in zip(*columns, strict=True)}
+        )
     return found
 
 
@@ -56,14 +58,21 @@ def test_the_range_of_a_prefix_holds_exactly_the_items_below_it(sizes, n):
     for length, prefixes in enumerate(walk(trie, len(sizes))):
         nodes = torch.tensor(list(prefixes.values()))
         low, high = trie.ranges(nodes)
-        for prefix, items, first, end in zip(prefixes, trie.item_counts(nodes), low, high, strict=True):
+        for prefix, items, first, end in zip(
+            prefixes, trie.item_counts(nodes), low, high, strict=True
+        ):
             assert items == end - first
-            assert [i for i, key in enumerate(everything) if key[:length] == prefix] == list(range(first, end))
+            assert [i for i, key in enumerate(everything) if key[:length] == prefix] == list(
+                range(first, end)
+            )
 
 
 @pytest.mark.parametrize("sizes, n", SHAPES)
 def test_the_node_of_a_prefix_with_one_id_is_the_number_of_that_id(sizes, n):
-    codes = [tuple(row) for row in np.random.default_rng(n).integers(sizes, size=(n, len(sizes))).tolist()]
+    codes = [
+        tuple(row)
+        for row in np.random.default_rng(n).integers(sizes, size=(n, len(sizes))).tolist()
+    ]
     _, trie = build(codes, sizes)
     ordered = sorted(codes)
     for length, prefixes in enumerate(walk(trie, len(sizes))):
@@ -134,10 +143,15 @@ def test_below_a_prefix_only_its_ids_are_reached_and_items_keep_their_numbers(si
     assert trie.first_codes.tolist() == np.unique(codes[:, 0]).tolist()
     for given in range(len(sizes) + 1):
         prefix = tuple(codes[n // 2, :given].tolist())
-        assert trie.below(prefix).first_codes.tolist() == np.unique(codes[:, 0] if not given else prefix[0]).tolist()
+        assert (
+            trie.below(prefix).first_codes.tolist()
+            == np.unique(codes[:, 0] if not given else prefix[0]).tolist()
+        )
         for length, found in enumerate(walk(trie.below(prefix), len(sizes))):
             shared = min(length, given)
             assert found == {
-                codes: node for codes, node in everything[length].items() if codes[:shared] == prefix[:shared]
+                codes: node
+                for codes, node in everything[length].items()
+                if codes[:shared] == prefix[:shared]
             }
     assert trie.prefix == ()

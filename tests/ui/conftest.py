@@ -21,7 +21,9 @@ EXPECTED = ("the server responded with a status of 4",)  # a refusal, which the 
 
 @pytest.fixture
 def photo(tmp_path):
-    """Of other bytes in each test: a server that ends late deletes its uploads, and equal ones of the next server."""
+    """Of other bytes in each test: a server that ends late deletes its uploads, and equal ones of
+    the next server.
+    """
     file = tmp_path / "photo.jpg"
     Image.linear_gradient("L").convert("RGB").save(file, comment=tmp_path.name.encode())
     return file
@@ -62,7 +64,8 @@ def called(url: str, function: str, **arguments):
 def visit(browser, context, served):
     """Open the page, each time as another visitor.
 
-    Whatever a test does there: data runs no script, no request leaves the origin, and the console tells no error.
+    Whatever a test does there: data runs no script, no request leaves the origin, and the console
+    tells no error.
     """
     pages, dialogs, foreign, errors = [], [], [], []
 
@@ -71,17 +74,22 @@ def visit(browser, context, served):
             foreign.append(request.url)
 
     def open_page(path="/", width=1280):
-        profile = browser.new_context() if pages else context  # what a test's second visitor has is none of the first's
+        # what a test's second visitor has is none of the first's
+        profile = browser.new_context() if pages else context
         page = profile.new_page()
         pages.append(page)
         if profile is context:
-            forget = {"origin": served.url, "storageTypes": "all"}  # what the last test's visitor left there
+            # what the last test's visitor left there
+            forget = {"origin": served.url, "storageTypes": "all"}
             context.new_cdp_session(page).send("Storage.clearDataForOrigin", forget)
         page.set_viewport_size({"width": width, "height": 900})
         page.set_default_timeout(60_000)  # a busy machine is slow, not wrong
         page.on("request", note)
         page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
-        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        page.on(
+            "console",
+            lambda message: errors.append(message.text) if message.type == "error" else None,
+        )
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(served.url + path)
         page.locator("html[data-ready]").wait_for(state="attached")

@@ -32,13 +32,20 @@ INSTRUCTIONS = [
 ]
 TEXTS = [
     "A brown dog runs along the beach with a red ball in its mouth.",
-    "Two children in yellow raincoats jump into a puddle while a woman laughs under a striped umbrella.",
+    "Two children in yellow raincoats jump into a puddle while a woman laughs under a "
+    "striped umbrella.",
     "Knitted pullover, dark green, crew neck, long sleeves",
-    "A climber in a blue helmet rests on a ledge. Far below, a river bends around a village whose roofs are "
-    "wet from the rain, and behind it the hills fade into the haze, one after another, until nobody could "
-    "say where the land ends and the sky begins. Nothing moves but the rope, and somewhere a bell rings.",
+    "A climber in a blue helmet rests on a ledge. Far below, a river bends around a "
+    "village whose roofs are "
+    "wet from the rain, and behind it the hills fade into the haze, one after another, "
+    "until nobody could "
+    "say where the land ends and the sky begins. Nothing moves but the rope, and "
+    "somewhere a bell rings.",
 ]
-SOURCE = '{"credit": "Ada Example", "licence": "CC BY 2.0", "origin": "https://example.org/dog", "kind": "dog"}'
+SOURCE = (
+    '{"credit": "Ada Example", "licence": "CC BY 2.0", "origin": "https://example.org/dog", '
+    '"kind": "dog"}'
+)
 EXAMPLES = (
     Example(
         "Three ways to ask",
@@ -60,13 +67,19 @@ EXAMPLES = (
         "Changed",
         "in dark blue",
         Image.new("RGB", (300, 200), "orange"),
-        (TargetedInstruction("Find a garment like this one, changed as the text says.", Modality.IMAGE),),
+        (
+            TargetedInstruction(
+                "Find a garment like this one, changed as the text says.", Modality.IMAGE
+            ),
+        ),
     ),
 )
 
 
 class FakeIndex:
-    """Items by row: every modality in turn. Neither codes nor embeddings have anything to do with them."""
+    """Items by row: every modality in turn. Neither codes nor embeddings have anything to do with
+    them.
+    """
 
     n = 76_412
     folder = Path("index-00000000")
@@ -79,7 +92,9 @@ class FakeIndex:
     def __init__(self):
         random = np.random.default_rng(0)
         vectors = random.normal(size=(self.n, DIM))
-        self.embeddings = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
+        self.embeddings = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(
+            np.float16
+        )
         semantic = [random.integers(0, codes, self.n) for codes in (12, 40, *[256] * 6)]
         self._codes = np.stack([self.modalities, *semantic], axis=1).astype(np.int64)  # (n, M)
 
@@ -119,7 +134,9 @@ class FakeIndex:
         """A gradient, different for every row that is not a text."""
         if row % 3 == Modality.TEXT:
             return None
-        picture = Image.linear_gradient("L").resize([(192, 128), (128, 192), (192, 192)][row % 4 % 3])
+        picture = Image.linear_gradient("L").resize(
+            [(192, 128), (128, 192), (192, 192)][row % 4 % 3]
+        )
         stream = io.BytesIO()
         ImageOps.colorize(picture, "black", f"hsl({row % 360}, 80%, 60%)").save(stream, "WEBP")
         return stream.getvalue()
@@ -142,7 +159,9 @@ class FakeEngine:
         self.cached_images: list[Image.Image] = []
         self.snapshots = 0
         current = SimpleNamespace(kinds=frozenset(Modality))
-        self.versions = SimpleNamespace(snapshot=self.snapshot, current=current, cached=lru_cache(1))
+        self.versions = SimpleNamespace(
+            snapshot=self.snapshot, current=current, cached=lru_cache(1)
+        )
 
     def snapshot(self) -> AbstractContextManager[None]:
         self.snapshots += 1
@@ -152,7 +171,9 @@ class FakeEngine:
     def pool(self) -> Pool:
         return self.index.pool()
 
-    def search(self, queries: list[Query], options: SearchOptions | None = None) -> list[SearchResult]:
+    def search(
+        self, queries: list[Query], options: SearchOptions | None = None
+    ) -> list[SearchResult]:
         options = options or SearchOptions()
         self.queries += [(query, options) for query in queries]
         return [self.answer(query, options) for query in queries]
@@ -162,12 +183,17 @@ class FakeEngine:
 
     def encode(self, queries: list[Query]) -> EncodedQueries:
         """Vectors that depend on the length of the text."""
-        vectors = np.stack([np.random.default_rng(len(query.text)).normal(size=DIM) for query in queries])
+        vectors = np.stack(
+            [np.random.default_rng(len(query.text)).normal(size=DIM) for query in queries]
+        )
         return EncodedQueries.from_vectors(vectors, vectors)
 
     def search_encoded(self, encoded: EncodedQueries, options: SearchOptions) -> list[SearchResult]:
         """Other IDs and items for other vectors."""
-        return [self.answer(Query("vectors"), options, seed=int(100 * abs(z[0]))) for z in encoded.z.numpy()]
+        return [
+            self.answer(Query("vectors"), options, seed=int(100 * abs(z[0])))
+            for z in encoded.z.numpy()
+        ]
 
     def answer(self, query: Query, options: SearchOptions, seed: int = 7) -> SearchResult:
         check_query(query)
@@ -197,7 +223,17 @@ class FakeEngine:
             if query.text == "hostile":
                 item = replace(item, id=HOSTILE, text=HOSTILE)
             steps = (score / len(codes),) * len(codes)
-            hits.append(Hit(int(rows[place]), item, codes, rank + 1, int(place) + 1, 0.412 - 0.017 * rank, steps))
+            hits.append(
+                Hit(
+                    int(rows[place]),
+                    item,
+                    codes,
+                    rank + 1,
+                    int(place) + 1,
+                    0.412 - 0.017 * rank,
+                    steps,
+                )
+            )
         return SearchResult(
             hits=hits if query.text != "nothing" else [],
             generated=generated if options.mode != "scan" else [],
@@ -209,7 +245,14 @@ class FakeEngine:
             candidates=512,
             mode=self.resolved(options).mode,
             order=options.order or "cosine",
-            milliseconds={"encode": 38.2, "fuse": 1.1, "beam": 71.5, "scan": 0.6, "rerank": 2.4, "fetch": 3.9},
+            milliseconds={
+                "encode": 38.2,
+                "fuse": 1.1,
+                "beam": 71.5,
+                "scan": 0.6,
+                "rerank": 2.4,
+                "fetch": 3.9,
+            },
         )
 
     @staticmethod

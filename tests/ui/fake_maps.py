@@ -41,7 +41,9 @@ def fake_maps(ids: Sequence[str], levels: int) -> Maps:
 
 def many_maps() -> Maps:
     """Of the made-up index: every 26th item."""
-    return fake_maps([item.id for item in FakeIndex().items(range(0, 76_000, 26))], len(FakeIndex.code_sizes))
+    return fake_maps(
+        [item.id for item in FakeIndex().items(range(0, 76_000, 26))], len(FakeIndex.code_sizes)
+    )
 
 
 @contextmanager
@@ -50,7 +52,11 @@ def serving_maps(path: Path) -> Iterator[SimpleNamespace]:
 
     def publish(path: Path) -> Run:
         run = publish_tiny_run(path)
-        run.publish(PART, fake_maps([f"0:{row}" for row in range(39)], LEVELS).save, ("fusion", "quantizer", "index"))
+        run.publish(
+            PART,
+            fake_maps([f"0:{row}" for row in range(39)], LEVELS).save,
+            ("fusion", "quantizer", "index"),
+        )
         return run
 
     from tests.ui import tiny_page  # here: it makes a whole page

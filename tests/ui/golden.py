@@ -1,4 +1,5 @@
-"""Views that are compared with what they were: tests/ui/golden/NAME.json, without the words of their sentences.
+"""Views that are compared with what they were: tests/ui/golden/NAME.json, without the words of
+their sentences.
 
 GENIUS_GOLDEN=1 pytest tests/ui writes the files anew; look at what changed.
 """
@@ -10,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent / "golden"
-FACT = re.compile(r"“[^”]*”|[−+±<>]?\d[\d.,]*(?: (?:%|ms|s|MB)\b)?")  # of a sentence: what it quotes and its numbers
+# of a sentence: what it quotes and its numbers
+FACT = re.compile(r"“[^”]*”|[−+±<>]?\d[\d.,]*(?: (?:%|ms|s|MB)\b)?")
 
 
 def check_golden(name: str, view: Any) -> None:
@@ -23,7 +25,9 @@ def check_golden(name: str, view: Any) -> None:
 
 
 def summary(view: Any) -> Any:
-    """The view with the facts of its sentences, which have more than four words, and without its pictures."""
+    """The view with the facts of its sentences, which have more than four words, and without its
+    pictures.
+    """
     if isinstance(view, dict):
         return {key: summary(value) for key, value in view.items()}
     if isinstance(view, list):

@@ -16,15 +16,35 @@ ROOT = Path(__file__).parents[2]
 
 @contextmanager
 def started(
-    run: Path, *options: str, before: Sequence[str] = (), environment: Mapping[str, str] = os.environ
+    run: Path,
+    *options: str,
+    before: Sequence[str] = (),
+    environment: Mapping[str, str] = os.environ,
 ) -> Iterator[SimpleNamespace]:
-    """process, client, log: app.py serves a run on a free port, and `log` holds the entries of its JSON log so far.
+    """process, client, log: app.py serves a run on a free port, and `log` holds the entries of its
+    JSON log so far.
 
     before: a command that starts it, such as setpriv. At the end it is killed, unless it has ended.
     """
-    command = [*before, sys.executable, "app.py", "--run", str(run), "--port", "0", "--device", "cpu", "--log-json"]
+    command = [
+        *before,
+        sys.executable,
+        "app.py",
+        "--run",
+        str(run),
+        "--port",
+        "0",
+        "--device",
+        "cpu",
+        "--log-json",
+    ]
     process = subprocess.Popen(
-        [*command, *options], cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*command, *options],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     log = []
     try:
@@ -44,7 +64,9 @@ def started(
 
 def search(client: httpx.Client, text: str) -> dict:
     """The answer of the API's endpoint to a text."""
-    event = client.post("/gradio_api/call/search", json={"data": [text, None, "", 5, 3, "any"]}).json()["event_id"]
+    event = client.post(
+        "/gradio_api/call/search", json={"data": [text, None, "", 5, 3, "any"]}
+    ).json()["event_id"]
     kind, data = client.get(f"/gradio_api/call/search/{event}").text.strip().split("\n")[-2:]
     assert kind == "event: complete", data
     return json.loads(data.removeprefix("data: "))[0]

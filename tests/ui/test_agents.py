@@ -16,7 +16,9 @@ from genius.ui.security import MAX_FAILED_LOGINS
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.tiny_page import hosted
 
-pytest.importorskip("mcp", reason="the package mcp is not installed: pip install 'genius-explorer[mcp]'")
+pytest.importorskip(
+    "mcp", reason="the package mcp is not installed: pip install 'genius-explorer[mcp]'"
+)
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
@@ -72,17 +74,40 @@ def test_an_agent_searches_and_reads_with_pictures(public, photo):
     hits = said["hits"]
     assert said["notes"] == [] and "match" in said
     pictured = [hit["id"] for hit in hits if hit["modality"] != "text"]
-    assert [part.text for part in found.content[1::2]] == [f"The picture of {id}:" for id in pictured]
-    assert all(part.mimeType == "image/webp" and base64.b64decode(part.data) for part in found.content[2::2])
+    assert [part.text for part in found.content[1::2]] == [
+        f"The picture of {id}:" for id in pictured
+    ]
+    assert all(
+        part.mimeType == "image/webp" and base64.b64decode(part.data)
+        for part in found.content[2::2]
+    )
     assert json.loads(item.content[0].text)["id"] == "3:2" and item.content[2].type == "image"
-    assert len(json.loads(codes.content[0].text)["items"]) == 2 and len(json.loads(near.content[0].text)) == 4
+    assert (
+        len(json.loads(codes.content[0].text)["items"]) == 2
+        and len(json.loads(near.content[0].text)) == 4
+    )
 
 
 WRONG = [
     (("item", {"id": "9:9"}), "There is no item '9:9'"),
-    (("search", {"text": "mug", "picture": "http://127.0.0.1:9/x.png"}), "The picture must be a data URI"),
-    (("search", {"text": "mug", "picture": "data:image/png;base64,?"}), "The picture must be a data URI"),
-    (("search", {"text": "mug", "picture": {"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}}), ""),
+    (
+        ("search", {"text": "mug", "picture": "http://127.0.0.1:9/x.png"}),
+        "The picture must be a data URI",
+    ),
+    (
+        ("search", {"text": "mug", "picture": "data:image/png;base64,?"}),
+        "The picture must be a data URI",
+    ),
+    (
+        (
+            "search",
+            {
+                "text": "mug",
+                "picture": {"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}},
+            },
+        ),
+        "",
+    ),
     (("code_items", {}), "pattern"),
     (("search", {"text": "bug"}), "Something went wrong on the server"),
 ]
@@ -93,7 +118,11 @@ def test_a_wrong_call_is_answered_with_a_sentence(public):
     before = len(engine.queries)
     _, answers = tell(address, *(call for call, _ in WRONG))
     for (_, sentence), answer in zip(WRONG, answers, strict=True):
-        assert answer.isError and sentence in answer.content[0].text and "secret" not in answer.content[0].text
+        assert (
+            answer.isError
+            and sentence in answer.content[0].text
+            and "secret" not in answer.content[0].text
+        )
     assert [query.text for query, _ in engine.queries[before:]] in ([], ["bug"])
 
 
@@ -111,7 +140,10 @@ def test_agents_need_the_login_of_the_page_and_guess_no_passwords():
         assert set(tools) == TOOLS
         for headers in ({}, {"Authorization": "Bearer secret"}, {"Authorization": "Basic ?"}):
             assert httpx.post(address, json=ask, headers=headers).status_code == 401
-        answers = [httpx.post(address, json=ask, headers=wrong).status_code for _ in range(MAX_FAILED_LOGINS)]
+        answers = [
+            httpx.post(address, json=ask, headers=wrong).status_code
+            for _ in range(MAX_FAILED_LOGINS)
+        ]
         assert answers[0] == 401 and answers[-1] == 429
 
 

@@ -64,13 +64,20 @@ def test_a_search_says_how_well_it_matches_and_what_was_not_read(client, served,
     answer = client.predict(text="not a dog", added=True, api_name="/search")
     assert answer["match"] == "weak"
     only_added, nothing_fits, not_understood = answer["notes"]
-    assert "added since training" in only_added and nothing_fits.startswith("Perhaps nothing here fits well.")
+    assert "added since training" in only_added and nothing_fits.startswith(
+        "Perhaps nothing here fits well."
+    )
     assert not_understood.startswith("Words like “not” are not understood")
 
 
 def test_an_item_is_told_in_full_with_its_picture(client):
     item = client.predict("3:2", api_name="/item")
-    assert item["id"] == "3:2" and item["modality"] == "pair" and item["text"] and len(item["codes"]) == 9
+    assert (
+        item["id"] == "3:2"
+        and item["modality"] == "pair"
+        and item["text"]
+        and len(item["codes"]) == 9
+    )
     picture = base64.b64decode(item["picture"].removeprefix("data:image/webp;base64,"))
     assert Image.open(io.BytesIO(picture)).format == "WEBP"
 
@@ -85,9 +92,19 @@ def test_the_items_of_a_pattern_come_in_pages(client):
 def test_neighbours_are_the_nearest_and_not_the_item_itself(client):
     near = client.predict("3:2", 5, api_name="/neighbours")
     cosines = [item["cosine"] for item in near]
-    assert len(near) == 5 and cosines == sorted(cosines, reverse=True) and "3:2" not in [item["id"] for item in near]
+    assert (
+        len(near) == 5
+        and cosines == sorted(cosines, reverse=True)
+        and "3:2" not in [item["id"] for item in near]
+    )
 
 
 def test_no_endpoint_fetches_a_link(client):
-    for given, endpoint in (({"id": LINK}, "/item"), ({"pattern": LINK}, "/code_items"), ({"text": LINK}, "/search")):
-        assert "links and embedded data are not accepted" in refused(client, **given, api_name=endpoint)
+    for given, endpoint in (
+        ({"id": LINK}, "/item"),
+        ({"pattern": LINK}, "/code_items"),
+        ({"text": LINK}, "/search"),
+    ):
+        assert "links and embedded data are not accepted" in refused(
+            client, **given, api_name=endpoint
+        )

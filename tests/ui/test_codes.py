@@ -42,7 +42,10 @@ def test_codes_are_found_by_words_and_a_random_one_is_there(codes, engine):
     assert found["codes"] and found["title"] == "Codes for “wheel”"
     for code in found["codes"]:
         opened = codes["codes"](code["key"])
-        assert opened["items"].startswith(f"{code['items']:,} item") and 0 < code["fitting"] <= code["items"]
+        assert (
+            opened["items"].startswith(f"{code['items']:,} item")
+            and 0 < code["fitting"] <= code["items"]
+        )
     assert codes["codes"](codes["codes/random"]()["code"])["items"]
 
 
@@ -83,7 +86,11 @@ def test_who_has_no_code_open_is_told_what_codes_are_and_sees_those_of_meaning(c
 
 def test_a_code_that_no_item_has_says_so_and_a_wrong_one_is_one_sentence(codes):
     empty = codes["codes"]("0.200")
-    assert empty["empty"] and empty["next"] is None and "No item has these codes" in empty["sentences"][0]
+    assert (
+        empty["empty"]
+        and empty["next"] is None
+        and "No item has these codes" in empty["sentences"][0]
+    )
     with pytest.raises(UserError, match="is not a code"):
         codes["codes"]("hello")
 
@@ -109,7 +116,9 @@ def test_a_picture_is_guessed_from_its_codes_one_after_the_other(codes, engine):
     own = engine.index.codes([30])[0].tolist()
     titles = [step["title"] for step in game["steps"]]
     assert titles[:4] == ["Nothing known", "1st code: the kind", "2nd code", "3rd code"]
-    assert [step["key"] for step in game["steps"]] == [format_pattern(own[:at], ".") for at in range(len(titles))]
+    assert [step["key"] for step in game["steps"]] == [
+        format_pattern(own[:at], ".") for at in range(len(titles))
+    ]
     assert game["steps"][0]["code"] == "?" and game["steps"][1]["code"] == "0 Image"
     items = [step["items"] for step in game["steps"]]
     assert items == sorted(items, reverse=True) and items[0] == engine.index.n and items[-1] == 1
@@ -144,19 +153,37 @@ def overview(items, used, perplexity=None, siblings=9):
 
 
 def test_a_name_says_on_how_many_items_it_was_checked_and_mixed_that_none_fits():
-    named = view.pattern_summary((0, 3), overview(8, 3), 10, True, Naming(("boat", "sea"), 6, 8), AROUND)
+    named = view.pattern_summary(
+        (0, 3), overview(8, 3), 10, True, Naming(("boat", "sea"), 6, 8), AROUND
+    )
     assert (named["label"], named["checked"], named["mixed"]) == ("boat, sea", "fits 6 of 8", False)
-    assert named["around"] == {"parent": "0", "previous": None, "following": "0.4", "child": "0.3.1"}
+    assert named["around"] == {
+        "parent": "0",
+        "previous": None,
+        "following": "0.4",
+        "child": "0.3.1",
+    }
     mixed = view.pattern_summary((0, 3), overview(8, 3), 10, True, Naming((), 0, 8), AROUND)
-    assert (mixed["label"], mixed["mixed"]) == ("mixed", True) and "no word fits most of 8" in mixed["checked"]
-    for pattern, naming in (((0,), Naming((), 0, 8)), ((0, 3), Naming(("boat",), 2, 2))):  # the kind; too few items
-        assert view.pattern_summary(pattern, overview(2, 2), 10, True, naming, AROUND)["label"] == ""
+    assert (mixed["label"], mixed["mixed"]) == (
+        "mixed",
+        True,
+    ) and "no word fits most of 8" in mixed["checked"]
+    # the kind; too few items
+    for pattern, naming in (((0,), Naming((), 0, 8)), ((0, 3), Naming(("boat",), 2, 2))):
+        assert (
+            view.pattern_summary(pattern, overview(2, 2), 10, True, naming, AROUND)["label"] == ""
+        )
 
 
 def test_sentences_say_how_a_pattern_splits():
     one_next = view.sentences((0, 3), overview(8, 1), 10)
-    assert one_next == ["80 % of all items, 89 % of those that match 0.", "All have the same next code."]
-    assert view.sentences((), overview(8, 4), 8) == ["The next code splits them into 4 groups, of similar size."]
+    assert one_next == [
+        "80 % of all items, 89 % of those that match 0.",
+        "All have the same next code.",
+    ]
+    assert view.sentences((), overview(8, 4), 8) == [
+        "The next code splits them into 4 groups, of similar size."
+    ]
     assert "most of them small" in view.sentences((), overview(8, 4, 1.5), 8)[0]
     whole = Overview(3, 9, [3, 0, 0], None)
     assert "only re-ranking orders them" in view.sentences((0, 3), whole, 10)[1]
@@ -165,7 +192,10 @@ def test_sentences_say_how_a_pattern_splits():
 def test_words_come_with_their_number_and_typical_items_with_their_similarity():
     factor = {"factor": "color", "value": "red", "share": 0.5, "elsewhere": 0.1}
     told = view.meaning_view(Meaning([FittingWord("dog", 3)], 4, [factor]))
-    assert told["words"] == [{"word": "dog", "figure": "3", "share": 0.75}] and "Of 4 items looked at" in told["note"]
+    assert (
+        told["words"] == [{"word": "dog", "figure": "3", "share": 0.75}]
+        and "Of 4 items looked at" in told["note"]
+    )
     assert told["factors"][0]["name"] == "color: red"
     tiles = {row: {"row": row} for row in range(3)}
     shown = view.nearness_view(Nearness([(0, 0.9), (2, 0.8)], [(1, -0.1)], 3), tiles, 5)
@@ -176,6 +206,13 @@ def test_words_come_with_their_number_and_typical_items_with_their_similarity():
 
 def test_the_use_of_levels_is_a_table():
     levels = [{"level": 0, "codes": 3, "used": 2, "perplexity": 1.5}]
-    health = {"levels": levels, "ids": 4, "items": 5, "items_alone": 0.6, "largest_bucket": 2, "modality_purity": 1.0}
+    health = {
+        "levels": levels,
+        "ids": 4,
+        "items": 5,
+        "items_alone": 0.6,
+        "largest_bucket": 2,
+        "modality_purity": 1.0,
+    }
     of_levels, of_buckets = view.health_view(health, [(1, 3), (2, 1)], True)["tables"]
     assert of_levels["rows"][0][0] == {"text": "0: modality"} and len(of_buckets["rows"]) == 2

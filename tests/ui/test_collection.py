@@ -68,8 +68,11 @@ def test_pictures_and_captions_come_in_and_go_out(ask, look, served, photo):
     assert fit["tables"][0]["caption"] == "How well items fit their codes"
 
 
-def test_a_line_says_what_became_of_the_files_of_each_kind(ask, served, photo, tmp_path, monkeypatch):
-    monkeypatch.setattr("genius.collections.listing.SUFFIXES", (".jpg",))  # whether or not pillow-heif is installed
+def test_a_line_says_what_became_of_the_files_of_each_kind(
+    ask, served, photo, tmp_path, monkeypatch
+):
+    # whether or not pillow-heif is installed
+    monkeypatch.setattr("genius.collections.listing.SUFFIXES", (".jpg",))
     monkeypatch.setattr("genius.collections.listing.READABLE", frozenset(["JPEG"]))
     (damaged := tmp_path / "damaged.jpg").write_bytes(photo.read_bytes()[:99])
     (phone := tmp_path / "phone.heic").write_bytes(b"0000ftypheic")
@@ -90,7 +93,9 @@ def test_a_line_says_what_became_of_the_files_of_each_kind(ask, served, photo, t
         assert outcome["title"].startswith(title) and outcome["lines"][0] == found
         assert outcome["lines"][1].startswith(unreadable) and outcome["lines"][2:] == others
     again = ask("add_items", files=[uploaded(served, photo, "again.jpg")])["answer"]
-    assert again["lines"] == [f"1 skipped: already in the collection (again.jpg is item {added.id}, new.jpg)"]
+    assert again["lines"] == [
+        f"1 skipped: already in the collection (again.jpg is item {added.id}, new.jpg)"
+    ]
     few = ask("add_items", files=files[1:3])["answer"]
     assert few["lines"] == [others[1], "1 file: not a picture (.pdf 1)"]
     ask("remove_items", ids=added.id)
@@ -99,10 +104,16 @@ def test_a_line_says_what_became_of_the_files_of_each_kind(ask, served, photo, t
 def test_two_people_at_once_change_it_one_after_the_other(ask, served):
     with ThreadPoolExecutor(3) as people:
         names = ["Ada", "Bob", "Eve"]
-        answers = people.map(lambda name: ask("add_items", files=[], texts=f"Written by {name}."), names)
+        answers = people.map(
+            lambda name: ask("add_items", files=[], texts=f"Written by {name}."), names
+        )
         assert all("answer" in answer for answer in answers)
     added = served.engine.index.items(range(N, served.engine.index.n))
-    assert sorted(item.text for item in added) == ["Written by Ada.", "Written by Bob.", "Written by Eve."]
+    assert sorted(item.text for item in added) == [
+        "Written by Ada.",
+        "Written by Bob.",
+        "Written by Eve.",
+    ]
     ask("remove_items", ids=" ".join(item.id for item in added))
 
 
@@ -153,7 +164,10 @@ def test_a_page_that_cannot_be_is_said(look, page):
 
 
 def test_a_run_that_cannot_be_written_is_not_editable(served, monkeypatch):
-    assert ServedRun.read(served.run).editable is False and ServedRun.read(served.run, editable=True).editable
+    assert (
+        ServedRun.read(served.run).editable is False
+        and ServedRun.read(served.run, editable=True).editable
+    )
     monkeypatch.setattr("os.access", lambda *_: False)
     with pytest.raises(UserError, match="cannot be written"):
         ServedRun.read(served.run, editable=True)
@@ -169,9 +183,17 @@ def test_a_run_that_cannot_be_written_is_not_editable(served, monkeypatch):
         {"host": ""},
     ],
 )
-def test_a_page_that_is_served_to_oneself_is_not_changed_through_a_proxy_or_another_address(headers):
-    scope = {"method": "POST", "path": "/gradio_api/upload", "headers": [(b"host", b"127.0.0.1:7860")]}
-    passed_on = scope | {"headers": [(name.encode(), value.encode()) for name, value in headers.items()]}
+def test_a_page_that_is_served_to_oneself_is_not_changed_through_a_proxy_or_another_address(
+    headers,
+):
+    scope = {
+        "method": "POST",
+        "path": "/gradio_api/upload",
+        "headers": [(b"host", b"127.0.0.1:7860")],
+    }
+    passed_on = scope | {
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()]
+    }
     for own, most in ((True, MAX_UPLOAD), (False, MAX_EDITOR_UPLOAD)):
         guard = Guard(None, Policy(editable=True, own=own))
         assert (guard.max_body(scope), guard.max_body(passed_on)) == (MAX_EDITOR_UPLOAD, most)
@@ -179,7 +201,11 @@ def test_a_page_that_is_served_to_oneself_is_not_changed_through_a_proxy_or_anot
         caller.set(Call(headers={"host": "localhost:7860"}))
         assert Editing.editor_for_caller(form) is form.editor
         caller.set(Call(headers=headers))
-        with pytest.raises(UserError, match="only be changed on the machine") if own else nullcontext():
+        with (
+            pytest.raises(UserError, match="only be changed on the machine")
+            if own
+            else nullcontext()
+        ):
             Editing.editor_for_caller(form)
 
 
@@ -189,7 +215,11 @@ def test_lines_are_the_captions_of_the_pictures_in_their_order():
         ("", Path("b.png")),
         ("A boat.", Path("c.png")),
     ]
-    assert parse_items([Path("a.png")], None) == parse_items([Path("a.png")], "\n") == [("", Path("a.png"))]
+    assert (
+        parse_items([Path("a.png")], None)
+        == parse_items([Path("a.png")], "\n")
+        == [("", Path("a.png"))]
+    )
 
 
 @pytest.mark.parametrize(

@@ -20,10 +20,19 @@ from tests.ui.test_collection import uploaded
 from tests.waiting import wait_until
 
 
-@pytest.mark.parametrize("script", sorted(str(file.relative_to(STATIC)) for file in STATIC.rglob("*.js")))
+@pytest.mark.parametrize(
+    "script", sorted(str(file.relative_to(STATIC)) for file in STATIC.rglob("*.js"))
+)
 def test_no_script_writes_markup_or_runs_text(script):
     text = (STATIC / script).read_text(encoding="utf-8")
-    for forbidden in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"):
+    for forbidden in (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacentHTML",
+        "document.write",
+        "eval(",
+        "new Function",
+    ):
         assert forbidden not in text
 
 
@@ -36,7 +45,13 @@ def test_the_page_names_no_other_host():
 def test_what_is_no_upload_is_refused(served, photo, tmp_path):
     upload = Path(uploaded(served, photo)["path"])
     (link := upload.with_name("link.png")).symlink_to("/etc/hostname")
-    for path in ("cat.png", str(tmp_path / "cat.png"), str(upload.parent / "../../../etc/hostname"), str(link), None):
+    for path in (
+        "cat.png",
+        str(tmp_path / "cat.png"),
+        str(upload.parent / "../../../etc/hostname"),
+        str(link),
+        None,
+    ):
         with pytest.raises(UserError, match="Upload the picture as a file"):
             upload_path({"path": path})
     with pytest.raises(UserError, match="Upload the picture as a file"):
@@ -70,7 +85,15 @@ BOX = {"left": 0.25, "top": 0, "right": 0.5, "bottom": 1}
 
 @pytest.mark.parametrize(
     "value",
-    [[], "0,0,1,1", {}, {**BOX, "left": "0"}, {**BOX, "right": None}, {**BOX, "top": True}, {"left": 0, "top": 0}],
+    [
+        [],
+        "0,0,1,1",
+        {},
+        {**BOX, "left": "0"},
+        {**BOX, "right": None},
+        {**BOX, "top": True},
+        {"left": 0, "top": 0},
+    ],
 )
 def test_what_is_no_box_gets_one_sentence(value):
     with pytest.raises(UserError, match="is not a box; mark it again"):
@@ -88,7 +111,8 @@ def test_data_in_a_hover_names_no_value():
 
 
 def test_a_code_has_the_pictures_that_are_stored_with_its_name():
-    names = {(0, 17): CodeName(("boat",), 3, 4, ("1:0", "1:300", "9:1"))}  # the last one was removed since
+    # the last one was removed since
+    names = {(0, 17): CodeName(("boat",), 3, 4, ("1:0", "1:300", "9:1"))}
     found = pictures(SimpleNamespace(name=names.get), FakeIndex(), "0.17")
     assert [one["picture"] for one in found] == ["items/1%3A0/picture", "items/1%3A300/picture"]
     assert all(one["label"] for one in found)
@@ -103,9 +127,24 @@ def test_what_is_no_prefix_is_refused(prefix):
 @pytest.mark.parametrize(
     "origin",
     [
-        *("javascript:alert(1)", "JavaScript:alert(1)//https://example.org", "data:text/html,hello"),
-        *("ftp://example.org", "//example.org", "https:example.org", "https://", "https://[", "A set of photographs"),
-        *("https://example.org/\njavascript:", "https://example.org and more", " https://example.org"),
+        *(
+            "javascript:alert(1)",
+            "JavaScript:alert(1)//https://example.org",
+            "data:text/html,hello",
+        ),
+        *(
+            "ftp://example.org",
+            "//example.org",
+            "https:example.org",
+            "https://",
+            "https://[",
+            "A set of photographs",
+        ),
+        *(
+            "https://example.org/\njavascript:",
+            "https://example.org and more",
+            " https://example.org",
+        ),
     ],
 )
 def test_any_other_origin_is_text(origin):

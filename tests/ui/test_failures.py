@@ -19,7 +19,9 @@ def client(served):
 
 @pytest.fixture
 def call(client):
-    """Call an endpoint as a program does without a library: the error that its stream ends with, or None."""
+    """Call an endpoint as a program does without a library: the error that its stream ends with, or
+    None.
+    """
 
     def call(name, *data):
         joined = client.post(f"/call/{name}", content=json.dumps({"data": data}), headers=JSON)
@@ -28,7 +30,11 @@ def call(client):
         joined.raise_for_status()
         answer = client.get(f"/call/{name}/{joined.json()['event_id']}").text.strip().splitlines()
         assert answer[-2] in ("event: error", "event: complete")
-        return json.loads(answer[-1].removeprefix("data: "))["error"] if answer[-2] == "event: error" else None
+        return (
+            json.loads(answer[-1].removeprefix("data: "))["error"]
+            if answer[-2] == "event: error"
+            else None
+        )
 
     return call
 
@@ -36,17 +42,33 @@ def call(client):
 @pytest.mark.parametrize(
     "endpoint, data, sentence",
     [
-        ("search", ["mug", None, "", 10**400, 5, "any"], "results must be a whole number from 1 to 500, not 1000"),
-        ("search", ["mug", None, "", 5, 10**400, "any"], "beam size must be a whole number from 1 to 200, not 1000"),
+        (
+            "search",
+            ["mug", None, "", 10**400, 5, "any"],
+            "results must be a whole number from 1 to 500, not 1000",
+        ),
+        (
+            "search",
+            ["mug", None, "", 5, 10**400, "any"],
+            "beam size must be a whole number from 1 to 200, not 1000",
+        ),
         ("search", ["mug\ud800", None, "", 5, 5, "any"], UNREADABLE),
-        ("search", ["mug", None, "", 5, 5, "<b>'sound'"], "one of any, image, text, pair, not \"<b>'sound'\"."),
+        (
+            "search",
+            ["mug", None, "", 5, 5, "<b>'sound'"],
+            "one of any, image, text, pair, not \"<b>'sound'\".",
+        ),
         ("item", ["3:2\0junk"], "There is no item '3:2\\x00junk' in this index."),
         ("item", [{"a": 1}], "There is no item {'a': 1} in this index."),
         ("item", ["\ud800"], UNREADABLE),
         ("item", [], "The arguments do not fit this endpoint; the API tab lists them."),
         ("neighbours", ["3:2", 10**400], "The number of results"),
         ("code_items", ["0.<b>", 5, 0], "'<b>' is not a code"),
-        ("search", ["mug", {"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}], "Upload the"),
+        (
+            "search",
+            ["mug", {"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}],
+            "Upload the",
+        ),
     ],
 )
 def test_programs_get_one_sentence_as_it_is(call, endpoint, data, sentence):
@@ -68,7 +90,12 @@ def test_programs_get_one_sentence_as_it_is(call, endpoint, data, sentence):
         ("/api/search", {"json": {"data": ["mug"]}}, 404, ""),
         ("/upload", {"json": {}}, 400, ""),
         ("/upload", {"files": {"files": ("", b"")}}, 422, "The upload has no file"),
-        ("/upload", {"content": b"x", "headers": {"content-type": "multipart/form-data"}}, 400, "boundary"),
+        (
+            "/upload",
+            {"content": b"x", "headers": {"content-type": "multipart/form-data"}},
+            400,
+            "boundary",
+        ),
         ("/nowhere", {"json": {}}, 404, "This page has no such address."),
         ("/component_server", {"json": {}}, 404, ""),
         ("/stream/x", {"json": {"data": []}}, 404, ""),

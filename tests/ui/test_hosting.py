@@ -1,4 +1,6 @@
-"""The server as the documented unit and container start it: a user without rights, files that it cannot change."""
+"""The server as the documented unit and container start it: a user without rights, files that it
+cannot change.
+"""
 
 import os
 import re
@@ -17,12 +19,17 @@ from tests import readmes
 from tests.search.tiny import publish_tiny_run
 from tests.ui.started import ROOT, events, search, started, terminate
 
-READ = "-all,+dac_read_search"  # a user that may read everything, such as the packages, and write nothing
+# a user that may read everything, such as the packages, and write nothing
+READ = "-all,+dac_read_search"
 NOBODY = (
     *("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs"),
     *(f"--inh-caps={READ}", f"--ambient-caps={READ}", f"--bounding-set={READ}"),
 )
-NOWHERE = {"http_proxy": "http://127.0.0.1:1", "HTTPS_PROXY": "http://127.0.0.1:1", "all_proxy": "socks5://127.0.0.1:1"}
+NOWHERE = {
+    "http_proxy": "http://127.0.0.1:1",
+    "HTTPS_PROXY": "http://127.0.0.1:1",
+    "all_proxy": "socks5://127.0.0.1:1",
+}
 
 
 @pytest.fixture
@@ -44,7 +51,9 @@ def without_rights() -> tuple[str, ...]:
     """What starts a command as a user without rights; nothing where this is one."""
     if os.geteuid():
         return ()
-    if subprocess.run([*NOBODY, sys.executable, "-c", "import json"], capture_output=True).returncode:
+    if subprocess.run(
+        [*NOBODY, sys.executable, "-c", "import json"], capture_output=True
+    ).returncode:
         pytest.skip("root cannot start Python as another user here")
     return NOBODY
 
@@ -53,15 +62,20 @@ def contents(run: Path) -> dict[str, int]:
     return {str(path): path.stat().st_mtime_ns for path in (run, *run.rglob("*"))}
 
 
-def test_a_user_without_rights_serves_read_only_files_behind_proxies_that_lead_nowhere(read_only_run):
+def test_a_user_without_rights_serves_read_only_files_behind_proxies_that_lead_nowhere(
+    read_only_run,
+):
     before = contents(read_only_run)
     with tempfile.TemporaryDirectory() as private:
         Path(private).chmod(0o777)
         environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "TMPDIR": private}
-        with started(read_only_run, before=without_rights(), environment=environment | NOWHERE) as server:
+        with started(
+            read_only_run, before=without_rights(), environment=environment | NOWHERE
+        ) as server:
             assert server.client.get("/healthz").json() == {"status": "ready"}
             picture = server.client.post(
-                "/gradio_api/upload", files={"files": ("photo.png", (read_only_run / "pictures/0.png").read_bytes())}
+                "/gradio_api/upload",
+                files={"files": ("photo.png", (read_only_run / "pictures/0.png").read_bytes())},
             )
             assert picture.status_code == 200
             assert len(search(server.client, "A red dog.")["hits"]) == 5
@@ -93,7 +107,9 @@ def test_the_documented_systemd_unit_is_valid(tmp_path):
 def test_the_documented_stop_limits_leave_time_to_answer():
     drain = app.arguments([]).drain_seconds + 2 * DELIVERY_SECONDS
     (systemd,) = re.findall(r"TimeoutStopSec=(\d+)", block("ini"))
-    (docker,) = re.findall(r"--stop-timeout (\d+)", (ROOT / "genius/ui/README.md").read_text(encoding="utf-8"))
+    (docker,) = re.findall(
+        r"--stop-timeout (\d+)", (ROOT / "genius/ui/README.md").read_text(encoding="utf-8")
+    )
     assert drain <= min(int(systemd), int(docker))
 
 

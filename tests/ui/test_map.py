@@ -31,10 +31,14 @@ def engine():
 def looks(engine, maps, tmp_path_factory):
     def answers(search):
         (result,) = engine.search([Query(search["text"])], SearchOptions(k=10))
-        return (SimpleNamespace(description="“it”", result=result, check_version=lambda index: None),)
+        return (
+            SimpleNamespace(description="“it”", result=result, check_version=lambda index: None),
+        )
 
     namer = CodeNamer(engine, tmp_path_factory.mktemp("run"))
-    context = SimpleNamespace(engine=engine, namer=namer, maps=maps, searches=SimpleNamespace(answers=answers))
+    context = SimpleNamespace(
+        engine=engine, namer=namer, maps=maps, searches=SimpleNamespace(answers=answers)
+    )
     made = panel(context)
     return made.looks | {endpoint.__name__: endpoint for endpoint in made.endpoints}
 
@@ -49,7 +53,10 @@ def chosen(looks, **choice):
 
 def test_a_run_without_a_map_says_why_and_how_it_is_made(engine):
     context = SimpleNamespace(engine=engine, maps="This run has no map yet.")
-    assert panel(context).looks["map"]() == {"missing": "This run has no map yet.", "command": COMMAND}
+    assert panel(context).looks["map"]() == {
+        "missing": "This run has no map yet.",
+        "command": COMMAND,
+    }
 
 
 def test_the_map_tells_what_each_point_is_and_where_it_lies(looks, engine, maps):
@@ -63,7 +70,9 @@ def test_the_map_tells_what_each_point_is_and_where_it_lies(looks, engine, maps)
     assert [view["keep"] for view in told["views"]] == [0, 9] and told["views"][1]["places"] == FEW
     (moved,) = told["views"][1]["moved"]
     assert (moved["name"], moved["joined"], moved["left"]) == ("red mug", "boat", "")
-    assert [region["name"] for region in told["regions"]] == [", ".join(region.words) for region in REGIONS]
+    assert [region["name"] for region in told["regions"]] == [
+        ", ".join(region.words) for region in REGIONS
+    ]
     assert told["regions"][0]["checked"] == "fits 15 of 20" and told["regions"][3]["name"] == ""
     assert sum(dataset["items"] for dataset in told["datasets"]) == m
     places = numbers(looks["map/places"](0)["places"], "<i2").reshape(-1, 2) / SCALE
@@ -116,7 +125,9 @@ def test_what_is_chosen_is_told_with_words_kinds_codes_pictures_and_texts(looks,
     for word in found["words"]:
         assert 0 < word["items"] <= word["of"] == len(rows)
     level = engine.index.codes(rows)[:, 1]
-    assert [code["items"] for code in found["codes"]] == sorted(np.bincount(level))[::-1][: len(found["codes"])]
+    assert [code["items"] for code in found["codes"]] == sorted(np.bincount(level))[::-1][
+        : len(found["codes"])
+    ]
     assert len(found["tiles"]) == 9 and {tile["modality"] for tile in found["texts"]} == {"text"}
     assert {tile["row"] for tile in found["tiles"] + found["texts"]} <= set(rows.tolist())
     assert looks["map/chosen"](region=0, items="1:0", dataset=3)["items"] == 0
@@ -142,10 +153,15 @@ def test_colors_are_of_the_commonest_data_sets_or_codes(looks, engine, maps):
     by_dataset = looks["map/colors"]("dataset")
     of = numbers(by_dataset["of"], "u1")
     for place, group in enumerate(by_dataset["groups"]):
-        assert (maps.datasets[of == place] == group["value"]).all() and (of == place).sum() == group["items"]
+        assert (maps.datasets[of == place] == group["value"]).all() and (
+            of == place
+        ).sum() == group["items"]
     assert "<b>boats</b>" in {group["label"] for group in by_dataset["groups"]}
     by_code = looks["map/colors"]("code", 2)
-    assert len(by_code["groups"]) == 12 and by_code["others"] == (numbers(by_code["of"], "u1") == 12).sum() > 0
+    assert (
+        len(by_code["groups"]) == 12
+        and by_code["others"] == (numbers(by_code["of"], "u1") == 12).sum() > 0
+    )
     for wrong in (("code", 9), ("size", 1)):
         with pytest.raises(UserError, match="from 0 to 8"):
             looks["map/colors"](*wrong)
@@ -164,4 +180,6 @@ def test_results_of_a_search_are_points_and_the_query_lies_among_those_like_it(l
     ids = maps.ids()
     for id, point in zip(told["items"], told["points"], strict=True):
         assert point == (ids.index(id) if id in ids else -1)
-    assert sum(told["weights"]) == pytest.approx(1, abs=0.01) and len(told["near"]) == len(told["weights"])
+    assert sum(told["weights"]) == pytest.approx(1, abs=0.01) and len(told["near"]) == len(
+        told["weights"]
+    )

@@ -1,4 +1,6 @@
-"""Metrics and the log: calls by outcome, searches by kind, and nothing about queries, items or visitors."""
+"""Metrics and the log: calls by outcome, searches by kind, and nothing about queries, items or
+visitors.
+"""
 
 import json
 import logging
@@ -16,7 +18,11 @@ from genius.ui.monitoring import CALL_LOG, SERVER_LOG, Monitor, outcome_of, reco
 def metrics(url: str) -> dict[str, float]:
     """The samples at /metrics, by name and labels."""
     text = httpx.get(f"{url}/metrics", trust_env=False, timeout=60).text
-    return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line[0] != "#"}
+    return {
+        line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1])
+        for line in text.splitlines()
+        if line[0] != "#"
+    }
 
 
 def test_a_search_is_counted_by_kind_and_outcome(ask, served):
@@ -57,7 +63,9 @@ def test_whatever_a_client_sends_the_metrics_stay_few(mode):
     assert monitor.registry.get_sample_value("genius_searches_total", labels) == 1
 
 
-@pytest.mark.parametrize("error, outcome", [(UserError("No."), "refused"), (ValueError("broken"), "failed")])
+@pytest.mark.parametrize(
+    "error, outcome", [(UserError("No."), "refused"), (ValueError("broken"), "failed")]
+)
 def test_an_error_has_the_outcome_of_its_cause(error, outcome):
     assert outcome_of(error) == outcome
 
@@ -70,8 +78,12 @@ def test_a_call_is_logged_once_with_its_id_kind_mode_status_and_time(caplog):
     (record,) = caplog.records
     assert record.event == "search" and record.fields.pop("milliseconds") >= 0
     assert record.fields == {
-        "run": "run", "function": "search", "status": "refused", "kind": "text", "mode": "scan",
-    }  # fmt: skip
+        "run": "run",
+        "function": "search",
+        "status": "refused",
+        "kind": "text",
+        "mode": "scan",
+    }
     assert "mug" not in record.getMessage()
 
 
@@ -92,14 +104,18 @@ def entries(capsys) -> list[dict]:
 
 def test_a_json_log_has_one_object_per_line_whatever_is_logged(capsys, logging_as_before):
     monitoring.configure_logs(as_json=True)
-    SERVER_LOG.info("Loading %s", "a\nb\u2028c\udc80\0", extra={"event": "loading", "fields": {"run": "a"}})
+    SERVER_LOG.info(
+        "Loading %s", "a\nb\u2028c\udc80\0", extra={"event": "loading", "fields": {"run": "a"}}
+    )
     try:
         raise ValueError("broken\nin two lines")
     except ValueError:
         logging.getLogger("anything").exception("a callback failed")
     loading, failed = entries(capsys)
     assert (loading["level"], loading["event"], loading["run"]) == ("info", "loading", "a")
-    assert loading["message"] == "Loading a\nb\u2028c\udc80\0" and loading["time"].endswith("+00:00")
+    assert loading["message"] == "Loading a\nb\u2028c\udc80\0" and loading["time"].endswith(
+        "+00:00"
+    )
     assert (failed["level"], failed["event"], failed["logger"]) == ("error", "message", "anything")
     assert "ValueError: broken" in failed["traceback"]
 

@@ -16,18 +16,50 @@ from tests.ui.tiny_page import hosted
 
 BROWSER = {"accept": "text/html,*/*"}
 LOOKS = {  # who is signed in, where there is a login; they change nothing
-    *("about", "alive", "api", "codes", "codes/change", "codes/guess", "codes/health", "codes/near"),
-    *("codes/random", "collection", "collection/added", "collection/fit", "compare", "examples/{number}/picture"),
+    *(
+        "about",
+        "alive",
+        "api",
+        "codes",
+        "codes/change",
+        "codes/guess",
+        "codes/health",
+        "codes/near",
+    ),
+    *(
+        "codes/random",
+        "collection",
+        "collection/added",
+        "collection/fit",
+        "compare",
+        "examples/{number}/picture",
+    ),
     *("items/{id}", "items/{id}/picture", "names", "names/{prefix}", "uploads/picture"),
 }
-DOCUMENTED = {"search", "item", "code_items", "neighbours", "find_codes"}  # the same, and programs, and agents
-OF_THE_PAGE = {"show", "steps", "why", "blend", "save", "warm", "compare"}  # the same, but not documented
+# the same, and programs, and agents
+DOCUMENTED = {"search", "item", "code_items", "neighbours", "find_codes"}
+# the same, but not documented
+OF_THE_PAGE = {"show", "steps", "why", "blend", "save", "warm", "compare"}
 # where the run, or a copy, may be changed
 EDITING = {"add_items", "remove_items", "merge_segments", "keep_changes", "forget_changes"}
 OPEN = ("/healthz", "/metrics")  # everybody
 CLOSED = (  # nobody: Gradio's own page and what belongs to it
-    *("/assets/index.js", "/theme.css", "/manifest.json", "/monitoring", "/token", "/app_id", "/login_check"),
-    *("/gradio_api/openapi.json", "/gradio_api/runs", "/gradio_api/vibe-code", "/dev/reload", "/svelte/x"),
+    *(
+        "/assets/index.js",
+        "/theme.css",
+        "/manifest.json",
+        "/monitoring",
+        "/token",
+        "/app_id",
+        "/login_check",
+    ),
+    *(
+        "/gradio_api/openapi.json",
+        "/gradio_api/runs",
+        "/gradio_api/vibe-code",
+        "/dev/reload",
+        "/svelte/x",
+    ),
     *("/static/img/x", "/gradio_api/custom_component/a/b/c/d", "/robots.txt", "/file=/etc/passwd"),
 )
 
@@ -47,7 +79,9 @@ def test_every_address_is_listed_with_who_may_call_it():
     engine = FakeEngine()
     engine.encoder = engine.fusion = engine.quantizer = engine.run = None
     page = build(engine, ServedRun(Path("made-up"), editable=True))
-    maps_and_reports = {path for path in page.looks if path.split("/")[0] in ("map", "reports", "tour", "report")}
+    maps_and_reports = {
+        path for path in page.looks if path.split("/")[0] in ("map", "reports", "tour", "report")
+    }
     assert page.looks.keys() - maps_and_reports == LOOKS
     assert {function.__name__ for function in page.public} == DOCUMENTED
     calls = {function.__name__ for function in page.calls}
@@ -62,7 +96,10 @@ def test_a_page_that_may_not_be_edited_takes_no_changes():
 def test_without_a_login_nothing_is_shown_and_nothing_is_called(locked):
     client, page = locked.client, locked.page
     for path in page.looks:
-        assert client.get(f"/{path}".replace("{id}", "1:0").replace("{number}", "0")).status_code == 401, path
+        assert (
+            client.get(f"/{path}".replace("{id}", "1:0").replace("{number}", "0")).status_code
+            == 401
+        ), path
     for function in (*page.public, *page.calls):
         asked = client.post(f"/gradio_api/call/{function.__name__}", json={"data": []})
         assert asked.status_code == 401, function.__name__
@@ -85,9 +122,16 @@ def test_a_look_is_asked_again_only_when_it_changed_and_a_wrong_one_gets_a_sente
         assert shown.status_code == 200 and shown.headers["content-type"] == "image/webp"
         again = client.get("/items/1:0/picture", headers={"if-none-match": shown.headers["etag"]})
         assert again.status_code == 304 and not again.content
-        for path, status in (("/items/9:9", 404), ("/items/2:1/picture", 404), ("/examples/x/picture", 400)):
+        for path, status in (
+            ("/items/9:9", 404),
+            ("/items/2:1/picture", 404),
+            ("/examples/x/picture", 400),
+        ):
             refused = client.get(path)
-            assert refused.status_code == status and refused.json()["error"] == refused.json()["detail"], path
+            assert (
+                refused.status_code == status
+                and refused.json()["error"] == refused.json()["detail"]
+            ), path
 
 
 def test_what_is_served_comes_from_the_run(tmp_path):
@@ -98,16 +142,29 @@ def test_what_is_served_comes_from_the_run(tmp_path):
     assert ServedRun.read(tmp_path) == ServedRun(tmp_path)
 
 
-@pytest.mark.parametrize("wrong", [{"beams": 0}, {"beams": 10**6}, {"beams": None}, {"mode": "quick"}])
+@pytest.mark.parametrize(
+    "wrong", [{"beams": 0}, {"beams": 10**6}, {"beams": None}, {"mode": "quick"}]
+)
 def test_a_setting_that_the_page_does_not_offer_is_refused(ask, wrong):
     assert "error" in ask("search", text="mug", **wrong)
 
 
 def test_facts_and_kinds_of_result_follow_the_items():
     engine = FakeEngine()
-    page = build(engine, ServedRun(Path("toy"), "my-photos", about=About("Photographs"), run_names=("toy", "other")))
+    page = build(
+        engine,
+        ServedRun(Path("toy"), "my-photos", about=About("Photographs"), run_names=("toy", "other")),
+    )
     facts = page.looks["about"]()
-    assert facts["facts"][:2] == ["collection my-photos", "76,412 items"] and facts["runs"] == ["toy", "other"]
-    engine.index = type("Few", (type(engine.index),), {"n": 1, "modalities": np.array([1], np.uint8)})()
+    assert facts["facts"][:2] == ["collection my-photos", "76,412 items"] and facts["runs"] == [
+        "toy",
+        "other",
+    ]
+    engine.index = type(
+        "Few", (type(engine.index),), {"n": 1, "modalities": np.array([1], np.uint8)}
+    )()
     facts = page.looks["about"]()
-    assert "1 item" in facts["facts"] and [target["value"] for target in facts["targets"]] == ["any", "text"]
+    assert "1 item" in facts["facts"] and [target["value"] for target in facts["targets"]] == [
+        "any",
+        "text",
+    ]

@@ -40,7 +40,10 @@ def test_the_words_go_to_the_engine_alone_and_the_page_says_how_they_were_read(s
     assert shown["summary"]["reading"] == {
         "name": "Similar pictures",
         "left_out": "cars",
-        "others": [{"reading": "change", "name": "The same, changed"}, {"reading": "entry", "name": "What it is"}],
+        "others": [
+            {"reading": "change", "name": "The same, changed"},
+            {"reading": "entry", "name": "What it is"},
+        ],
     }
 
 

@@ -1,4 +1,6 @@
-"""Several runs behind one address, over HTTP: loaded once, each with its own page, all with the same rules."""
+"""Several runs behind one address, over HTTP: loaded once, each with its own page, all with the
+same rules.
+"""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -29,8 +31,9 @@ def page_that_says(said: str) -> Page:
 
 @contextmanager
 def serving(tmp_path: Path, **hosting):
-    """Runs `one`, `two words`, which loads when `go` is set, and `broken`. `loads` lists what was loaded, and `late`
-    whether `two words` went on without `go`."""
+    """Runs `one`, `two words`, which loads when `go` is set, and `broken`. `loads` lists what was
+    loaded, and `late` whether `two words` went on without `go`.
+    """
     go, loads, late = threading.Event(), [], []
 
     def load(name: str) -> Page:
@@ -45,9 +48,13 @@ def serving(tmp_path: Path, **hosting):
         (tmp_path / name).mkdir(exist_ok=True)
         return HostedRun(tmp_path / name, lambda: load(name))
 
-    server = serve([hosted(name) for name in ("one", "two words", "broken")], Hosting(port=0, **hosting))
+    server = serve(
+        [hosted(name) for name in ("one", "two words", "broken")], Hosting(port=0, **hosting)
+    )
     with httpx.Client(base_url=server.address, trust_env=False, timeout=60) as client:
-        yield SimpleNamespace(client=client, go=go, loads=loads, late=late, url=server.address, folder=tmp_path)
+        yield SimpleNamespace(
+            client=client, go=go, loads=loads, late=late, url=server.address, folder=tmp_path
+        )
     go.set()
     server.close()
 
@@ -98,7 +105,8 @@ def test_a_run_that_cannot_be_loaded_says_so_without_the_folders_of_the_server(s
     assert "/secret" in caplog.text
     assert site.client.get("/run/broken/config").status_code == 503
     assert site.loads.count("broken") == 2, "it tries again"
-    wait_until(lambda: site.client.get("/run/broken/", headers=BROWSER).status_code == 503)  # 200 while it is loaded
+    # 200 while it is loaded
+    wait_until(lambda: site.client.get("/run/broken/", headers=BROWSER).status_code == 503)
     assert '"one"' in word(site.client, "")
 
 
@@ -119,7 +127,11 @@ def test_behind_a_proxy_the_path_of_the_site_comes_before_that_of_the_run(tmp_pa
         for path in ("/config", "/static/any/plotly.js", "/run/two%20words/config", "/healthz"):
             kept, stripped = site.client.get(f"/genius{path}"), site.client.get(path)
             assert kept.status_code == 200 and kept.content == stripped.content, path
-        assert site.client.get("/run/two%20words/config").json()["root"].endswith("/genius/run/two%20words")
+        assert (
+            site.client.get("/run/two%20words/config")
+            .json()["root"]
+            .endswith("/genius/run/two%20words")
+        )
         assert '"two words"' in word(site.client, "/run/two%20words")
 
 
@@ -129,7 +141,7 @@ def test_a_site_answers_only_to_its_names_on_every_path(fresh):
     assert fresh.loads == ["one"]
 
 
-def test_one_login_opens_all_runs_and_without_it_nothing_is_loaded_or_shown_but_the_files_of_the_page(tmp_path):
+def test_one_login_opens_all_runs_and_without_it_only_the_files_of_the_page_are_shown(tmp_path):
     with serving(tmp_path, logins=[("ada", "secret")]) as site:
         (tmp_path / "one/CREDITS.md").write_text("credits of one")
         site.go.set()
@@ -141,11 +153,18 @@ def test_one_login_opens_all_runs_and_without_it_nothing_is_loaded_or_shown_but_
         assert site.client.get("/healthz").json() == {"status": "ready"}
         assert "genius_queue_length" in site.client.get("/metrics").text
         for path in ("", "/run/one"):
-            assert site.client.get(f"{path}/static/any/plotly.js").content == plotly_file().read_bytes()
+            assert (
+                site.client.get(f"{path}/static/any/plotly.js").content
+                == plotly_file().read_bytes()
+            )
         for password, status in (("guess", 400), ("secret", 200)):
-            login = site.client.post("/run/two%20words/login", data={"username": "ada", "password": password})
+            login = site.client.post(
+                "/run/two%20words/login", data={"username": "ada", "password": password}
+            )
             assert login.status_code == status and site.loads == ["one"]
-        assert '"two words"' in word(site.client, "/run/two%20words") and '"one"' in word(site.client, "")
+        assert '"two words"' in word(site.client, "/run/two%20words") and '"one"' in word(
+            site.client, ""
+        )
         assert site.client.get("/credits").text == "credits of one"
         site.client.get("/run/two%20words/logout")
         assert site.client.get("/gradio_api/info").status_code == 401
@@ -157,9 +176,16 @@ def test_the_credits_of_each_run_are_plain_text_and_no_way_to_other_files(fresh)
     (fresh.folder / "two words/CREDITS.md").symlink_to(fresh.folder / "secret.txt")
     for path in ("/credits", "/run/one/credits"):
         answer = fresh.client.get(path)
-        assert answer.text == "<b>Ada</b>" and answer.headers["content-type"] == "text/plain; charset=utf-8"
+        assert (
+            answer.text == "<b>Ada</b>"
+            and answer.headers["content-type"] == "text/plain; charset=utf-8"
+        )
         assert answer.headers["x-content-type-options"] == "nosniff"
     assert fresh.client.get("/run/two%20words/credits").status_code == 404, "a link is not followed"
-    for path in ("/run/one/credits/../../secret.txt", "/run/one/credits%2f..%2f..%2fsecret.txt", "/secret.txt"):
+    for path in (
+        "/run/one/credits/../../secret.txt",
+        "/run/one/credits%2f..%2f..%2fsecret.txt",
+        "/secret.txt",
+    ):
         assert "hidden words" not in fresh.client.get(path).text
     assert fresh.loads == ["one"], "credits need no loading"

@@ -27,11 +27,25 @@ OPTIONS = SearchOptions(beams=7, k=3, modality=Modality.PAIR)
 def answer(*texts: str, instruction: str = "Find it.") -> LastQuery:
     """A hit for each text."""
     hits = [
-        Hit(row, Item(f"5:{row}", Modality.PAIR, text, "mug.jpg"), (2, 4, row), row + 1, 9 - row, 0.25, (-0.5,) * 3)
+        Hit(
+            row,
+            Item(f"5:{row}", Modality.PAIR, text, "mug.jpg"),
+            (2, 4, row),
+            row + 1,
+            9 - row,
+            0.25,
+            (-0.5,) * 3,
+        )
         for row, text in enumerate(texts)
     ]
     result = SearchResult(
-        hits, [GeneratedID((2, 4, 0), -1.5, -2.5, 3, 1)], np.ones(4), np.ones(4), (2, 0, 0), np.ones(3) / 3, 8
+        hits,
+        [GeneratedID((2, 4, 0), -1.5, -2.5, 3, 1)],
+        np.ones(4),
+        np.ones(4),
+        (2, 0, 0),
+        np.ones(3) / 3,
+        8,
     )
     return LastQuery("“a mug”", Query("a mug", None, instruction), OPTIONS, result, "index-0")
 
@@ -42,7 +56,11 @@ def rows(text: str) -> list[dict[str, str]]:
 
 
 def test_each_result_is_a_line_with_the_query_that_found_it():
-    found = rows(results_csv([answer("a cup, blue", "two\nlines “é”"), answer("bowl", instruction="Find a bowl.")]))
+    found = rows(
+        results_csv(
+            [answer("a cup, blue", "two\nlines “é”"), answer("bowl", instruction="Find a bowl.")]
+        )
+    )
     assert [(row["instruction"], row["rank"], row["text"]) for row in found] == [
         ("Find it.", "1", "a cup, blue"),
         ("Find it.", "2", "two\nlines “é”"),
@@ -74,9 +92,9 @@ def test_json_tells_what_was_asked_how_and_what_came():
 
 WHEN = datetime(2026, 1, 2, 3, 4)
 HOSTILE = "</title></style><script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{1}}&lt;"
-TAGS = {*["html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "p", "div", "blockquote"]} | {
-    *["img", "ol", "li", "strong", "br", "code", "a", "table", "thead", "tbody", "tr", "th", "td"]
-}
+TAGS = {
+    *["html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "p", "div", "blockquote"]
+} | {*["img", "ol", "li", "strong", "br", "code", "a", "table", "thead", "tbody", "tr", "th", "td"]}
 
 
 def webp(color: str = "teal") -> bytes:
@@ -108,14 +126,29 @@ def with_items(asked, **fields):
 
 def test_the_page_tells_query_results_ids_and_credits_and_holds_its_pictures():
     asked = answer("a cup", "a bowl", instruction="Find a cup.")
-    asked = replace(asked, query=Query("like this", Image.new("RGB", (900, 600), "orange"), "Find a cup."))
-    asked = with_items(asked, source='{"credit": "Ada", "licence": "CC0", "origin": "https://example.org/a"}')
+    asked = replace(
+        asked, query=Query("like this", Image.new("RGB", (900, 600), "orange"), "Find a cup.")
+    )
+    asked = with_items(
+        asked, source='{"credit": "Ada", "licence": "CC0", "origin": "https://example.org/a"}'
+    )
     read = Reader(saved_page([asked], "my-run", {0: webp()}, WHEN))
-    told = ("like this", "Find a cup.", "a cup", "a bowl", "5:0", "Ada · CC0", "02 January 2026", "pairs only")
+    told = (
+        "like this",
+        "Find a cup.",
+        "a cup",
+        "a bowl",
+        "5:0",
+        "Ada · CC0",
+        "02 January 2026",
+        "pairs only",
+    )
     assert all(part in read.text for part in (*told, "from the run “my-run”"))
     sources = [attributes["src"] for tag, attributes in read.tags if tag == "img"]
     assert len(sources) == 2 and sources[1] == data_uri(webp())
-    assert [attributes["href"] for tag, attributes in read.tags if tag == "a"] == ["https://example.org/a"] * 2
+    assert [attributes["href"] for tag, attributes in read.tags if tag == "a"] == [
+        "https://example.org/a"
+    ] * 2
 
 
 @pytest.mark.parametrize("origin", ["javascript:alert(3)", "data:text/html,x", HOSTILE])
@@ -131,7 +164,9 @@ def test_hostile_texts_stay_texts_and_the_file_asks_nothing_of_anyone(origin):
     for tag, attributes in read.tags:
         assert not any(name.startswith("on") for name in attributes)
         assert attributes.get("src", "data:image/webp").startswith("data:image/webp") and tag != "a"
-    policy = next(attributes["content"] for tag, attributes in read.tags if "http-equiv" in attributes)
+    policy = next(
+        attributes["content"] for tag, attributes in read.tags if "http-equiv" in attributes
+    )
     assert "default-src 'none'" in policy and "script" not in policy
     assert not re.search(r"url\(|@import", page)
 
@@ -141,5 +176,7 @@ def test_hostile_names_and_items_of_the_strip_stay_texts():
     strip = strip_view.strip(FOUND, items, True, levels=4)
     page = saved_page([answer()], "my-run", {}, WHEN, [strip], {"2.17": HOSTILE})
     read = Reader(page)
-    assert {tag for tag, _ in read.tags}.isdisjoint({"script", "img"}) and read.text.count(HOSTILE[:60]) > 1
+    assert {tag for tag, _ in read.tags}.isdisjoint({"script", "img"}) and read.text.count(
+        HOSTILE[:60]
+    ) > 1
     assert not re.search(r"<[^>]* on\\w+=", page)

@@ -51,8 +51,19 @@ def test_settings_that_an_address_lacks_are_the_runs_own(show):
 @pytest.mark.parametrize(
     "wrong",
     [
-        *({}, {"q": " "}, {"example": "9"}, {"example": "-1"}, {"item": "9:9"}, {"picture": "1:301"}),
-        *({"upload": "/etc/passwd"}, {"q": "mug", "beams": "many"}, {"example": "0", "results": "x" * 5000}),
+        *(
+            {},
+            {"q": " "},
+            {"example": "9"},
+            {"example": "-1"},
+            {"item": "9:9"},
+            {"picture": "1:301"},
+        ),
+        *(
+            {"upload": "/etc/passwd"},
+            {"q": "mug", "beams": "many"},
+            {"example": "0", "results": "x" * 5000},
+        ),
         *({"q": "mug", "weight": "nan"}, {"q": "mug", "kind": "zebra"}, {"q": "mug", "in": "it"}),
     ],
 )
@@ -84,7 +95,11 @@ def test_an_uploaded_picture_is_in_no_address_and_the_page_says_so(show, upload)
 
 def test_other_words_beside_the_picture_of_an_item(show, served):
     shown, query, _ = show(q="in red", picture="1:300", instruction="Find one.")
-    assert shown["from_item"] and not shown["unkept"] and shown["form"]["picture"] == "items/1%3A300/picture"
+    assert (
+        shown["from_item"]
+        and not shown["unkept"]
+        and shown["form"]["picture"] == "items/1%3A300/picture"
+    )
     assert query.text == "in red" and query.image.size == (192, 128)
 
 
@@ -98,8 +113,12 @@ def test_other_words_beside_the_picture_of_an_item(show, served):
         ("a mug", False, "Find one.", "Find one."),
     ],
 )
-def test_a_query_without_an_instruction_gets_the_first_one_that_the_run_offers(text, pictured, instruction, expected):
-    about = About(ask=("Explain this.",), ask_with_text=("Answer this.",), ask_by_text=("Picture this.",))
+def test_a_query_without_an_instruction_gets_the_first_one_that_the_run_offers(
+    text, pictured, instruction, expected
+):
+    about = About(
+        ask=("Explain this.",), ask_with_text=("Answer this.",), ask_by_text=("Picture this.",)
+    )
     engine = FakeEngine()
     search = Search(Context(engine, ServedRun(Path("made-up"), about=about)))
     shown = search.show({"q": text, "picture": "1:300" * pictured, "instruction": instruction})

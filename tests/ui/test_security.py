@@ -1,4 +1,6 @@
-"""Who may open and change the page, and what the server refuses before Gradio sees it, over HTTP."""
+"""Who may open and change the page, and what the server refuses before Gradio sees it, over
+HTTP.
+"""
 
 import asyncio
 from contextlib import contextmanager
@@ -43,7 +45,12 @@ def test_a_large_request_is_refused_with_a_sentence(public):
     parts = (b"x" * 2**20 for _ in range(100))  # without a content-length
     for answer, limit in (
         (public.post("/gradio_api/call/echo", json={"data": ["x" * security.MAX_JSON]}), "4 MB"),
-        (public.post("/gradio_api/call/echo", content=parts, headers={"content-type": "application/json"}), "4 MB"),
+        (
+            public.post(
+                "/gradio_api/call/echo", content=parts, headers={"content-type": "application/json"}
+            ),
+            "4 MB",
+        ),
         (upload(public, b"x" * security.MAX_UPLOAD), "12 MB"),
     ):
         assert answer.status_code == 413 and limit in answer.json()["error"]
@@ -95,7 +102,9 @@ def test_uploads_that_have_not_ended_count_too(monkeypatch):
         await asyncio.sleep(0)
         hold.set()
         await asyncio.gather(*uploads)
-        return [message["status"] for message in refused if message["type"] == "http.response.start"]
+        return [
+            message["status"] for message in refused if message["type"] == "http.response.start"
+        ]
 
     assert asyncio.run(many()) == [429] * 3
     assert not guard.uploads.exhausted("1.2.3.4"), "what was announced but not sent is given back"
@@ -117,7 +126,9 @@ def test_uploads_that_are_announced_and_given_up_late_leave_no_credit(monkeypatc
     assert guard.uploads.exhausted("1.2.3.4")
 
 
-@pytest.mark.parametrize("origin", ["https://evil.example", "http://localhost.evil.example", "null", "[", "http://["])
+@pytest.mark.parametrize(
+    "origin", ["https://evil.example", "http://localhost.evil.example", "null", "[", "http://["]
+)
 def test_another_site_can_neither_call_nor_read_the_page(public, origin):
     assert call(public, origin=origin).status_code == 403
     read = public.get("/config", headers={"origin": origin})
@@ -128,7 +139,9 @@ def test_another_site_can_neither_call_nor_read_the_page(public, origin):
 def test_another_port_of_the_address_that_is_listened_at_is_another_site(name):
     with serving(policy=Policy(hosts=(name, "known.example"))) as client:  # as app.py passes --host
         port = client.base_url.port
-        assert call(client, origin=f"http://{name}:{port}", host=f"{name}:{port}").status_code == 200
+        assert (
+            call(client, origin=f"http://{name}:{port}", host=f"{name}:{port}").status_code == 200
+        )
         for other in (f"http://{name}", f"http://{name}:{port + 1}"):
             assert call(client, origin=other, host=f"{name}:{port}").status_code == 403
         assert call(client, origin="https://known.example:8443").status_code == 200
@@ -151,7 +164,9 @@ def test_a_site_that_may_embed_the_page_calls_it_with_the_login():
         assert call(client, origin="https://evil.example").status_code == 403
 
 
-@pytest.mark.parametrize("host", ["evil.example:7860", "localhost.evil.example", "[", "host:port", "[::1"])
+@pytest.mark.parametrize(
+    "host", ["evil.example:7860", "localhost.evil.example", "[", "host:port", "[::1"]
+)
 def test_a_page_on_a_loopback_address_answers_to_no_name_of_another_site(public, host):
     """Which its owner can let point here (DNS rebinding)."""
     refused = call(public, host=host, origin=f"http://{host}")
@@ -159,16 +174,23 @@ def test_a_page_on_a_loopback_address_answers_to_no_name_of_another_site(public,
     assert public.get("/config", headers={"host": host}).status_code in (400, 421)
 
 
-@pytest.mark.parametrize("host", ["localhost:7860", "127.0.0.1", "[::1]:7860", "192.168.1.5:80", "genius.example.org"])
+@pytest.mark.parametrize(
+    "host", ["localhost:7860", "127.0.0.1", "[::1]:7860", "192.168.1.5:80", "genius.example.org"]
+)
 def test_it_answers_to_addresses_and_names_that_it_knows(public, host):
     assert public.get("/config", headers={"host": host}).status_code == 200
 
 
 def test_names_are_checked_behind_a_proxy_too():
     hosts = {"anything.example": 421, "127.0.0.1:7860": 200, "known.example": 200}
-    for policy in (Policy(hosts=("known.example",)), Policy(editable=True, hosts=("known.example",))):
+    for policy in (
+        Policy(hosts=("known.example",)),
+        Policy(editable=True, hosts=("known.example",)),
+    ):
         with serving(policy=policy, root_path="/genius") as client:
-            found = {host: client.get("/config", headers={"host": host}).status_code for host in hosts}
+            found = {
+                host: client.get("/config", headers={"host": host}).status_code for host in hosts
+            }
             assert found == hosts
 
 
@@ -186,7 +208,10 @@ def test_addresses_of_gradio_that_the_page_has_no_use_for_are_closed(public, pat
 
 def test_a_client_cannot_guess_passwords_without_end():
     with serving(logins=[("ada", "one")]) as client:
-        attempts = [{"username": "ada", "password": str(attempt)} for attempt in range(security.MAX_FAILED_LOGINS + 1)]
+        attempts = [
+            {"username": "ada", "password": str(attempt)}
+            for attempt in range(security.MAX_FAILED_LOGINS + 1)
+        ]
         answers = [client.post("/login", data=attempt).status_code for attempt in attempts]
         assert answers == [400] * security.MAX_FAILED_LOGINS + [429]
         assert client.post("/login", data={"username": "ada", "password": "one"}).status_code == 429
@@ -222,12 +247,16 @@ def test_guesses_that_were_sent_at_once_are_not_answered_beyond_the_limit():
 
     right_one, guard = 150, Guard(login, Policy())
     answered = asyncio.run(many())
-    assert answered == [[400]] * security.MAX_FAILED_LOGINS + [[429]] * (200 - security.MAX_FAILED_LOGINS)
+    assert answered == [[400]] * security.MAX_FAILED_LOGINS + [[429]] * (
+        200 - security.MAX_FAILED_LOGINS
+    )
     guard, right_one = Guard(login, Policy()), 5
     assert asyncio.run(many())[right_one] == [200]
 
 
-@pytest.mark.parametrize("origins, same_site", [((), "samesite=lax"), (("https://example.org",), "samesite=none")])
+@pytest.mark.parametrize(
+    "origins, same_site", [((), "samesite=lax"), (("https://example.org",), "samesite=none")]
+)
 def test_the_login_cookie_stays_on_this_site_unless_the_page_may_be_embedded(origins, same_site):
     with serving(logins=[("ada", "one")], policy=Policy(origins=origins)) as client:
         answer = client.post("/login", data={"username": "ada", "password": "one"})
@@ -254,7 +283,9 @@ def test_an_error_of_the_page_is_not_hidden():
     ],
 )
 def test_the_addresses_of_one_ipv6_network_are_one_client(first, second, same):
-    assert (security.client_of({"client": (first, 1)}) == security.client_of({"client": (second, 2)})) == same
+    assert (
+        security.client_of({"client": (first, 1)}) == security.client_of({"client": (second, 2)})
+    ) == same
     assert security.client_of({"client": None}) == ""
 
 
@@ -292,7 +323,9 @@ def test_a_malformed_login_is_refused_without_repeating_it(tmp_path, auth, sente
 
 def test_editing_on_the_network_needs_a_login_or_a_flag():
     for host in ("0.0.0.0", "::", "192.168.1.5", "genius.example.org"):
-        with pytest.raises(UserError, match="--auth NAME:PASSWORD, or pass --allow-anonymous-editing"):
+        with pytest.raises(
+            UserError, match="--auth NAME:PASSWORD, or pass --allow-anonymous-editing"
+        ):
             check_editing(host, [], allow_anonymous=False)
         check_editing(host, [("ada", "one")], allow_anonymous=False)
         check_editing(host, [], allow_anonymous=True)

@@ -34,7 +34,9 @@ def test_an_address_in_use_gets_one_sentence():
 
 def test_a_server_that_ends_at_once_leaves_no_traceback(caplog):
     server = serve([HostedRun(Path("made-up"), page_of)], Hosting(port=0))
-    with httpx.stream("GET", f"{server.address}/gradio_api/heartbeat/visitor", trust_env=False, timeout=60):
+    with httpx.stream(
+        "GET", f"{server.address}/gradio_api/heartbeat/visitor", trust_env=False, timeout=60
+    ):
         server.close()
         assert server._ended.wait(WAIT)  # `close` gives up after a while
     assert "Traceback" not in caplog.text
@@ -42,12 +44,16 @@ def test_a_server_that_ends_at_once_leaves_no_traceback(caplog):
 
 def test_the_page_comes_compressed_and_a_browser_keeps_its_files_but_asks_for_the_page(served):
     page = get(served.url)
-    assert page.headers["content-encoding"] == "gzip" and page.headers["cache-control"] == "no-cache"
+    assert (
+        page.headers["content-encoding"] == "gzip" and page.headers["cache-control"] == "no-cache"
+    )
     again = get(served.url, headers={"if-none-match": page.headers["etag"]})
     assert again.status_code == 304 and not again.content
     (script,) = re.findall(r'<script type="module" src="([^"]+)"', page.text)
     file = get(f"{served.url}/{script}")
-    assert file.headers["content-encoding"] == "gzip" and "immutable" in file.headers["cache-control"]
+    assert (
+        file.headers["content-encoding"] == "gzip" and "immutable" in file.headers["cache-control"]
+    )
     assert "javascript" in file.headers["content-type"]
     assert get(f"{served.url}/static/other/../../../page.py").status_code == 404
 
@@ -78,17 +84,24 @@ def test_a_server_that_shuts_down_answers_what_it_accepted_and_refuses_the_rest(
         first = call_slow(site.client)
         waiting = call_slow(site.client)  # one runs at a time, so this one is in the queue
         answers = [
-            threads.submit(get, f"{site.server.address}/gradio_api/call/slow/{event}") for event in (first, waiting)
+            threads.submit(get, f"{site.server.address}/gradio_api/call/slow/{event}")
+            for event in (first, waiting)
         ]
         site.started.wait(60)
         drained = threads.submit(site.server.drain)
         wait_until(lambda: site.client.get("/healthz").json() == {"status": "draining"})
         assert site.client.get("/healthz").status_code == 503
-        for path in ("/gradio_api/call/slow", "/gradio_api/queue/join", "/gradio_api/upload", "/login"):
+        for path in (
+            "/gradio_api/call/slow",
+            "/gradio_api/queue/join",
+            "/gradio_api/upload",
+            "/login",
+        ):
             refused = site.client.post(path, json={"data": []})
             assert refused.status_code == 503
             sentence = "The server is shutting down; try again in a minute."
-            assert refused.json() == {"error": sentence, "detail": sentence}  # Gradio's clients read `detail`
+            # Gradio's clients read `detail`
+            assert refused.json() == {"error": sentence, "detail": sentence}
         shown = site.client.get("/", headers={"accept": "text/html"})
         assert shown.status_code == 503 and "The server is shutting down" in shown.text
         assert 'genius_calls_running{run="slow"} 1.0' in site.client.get("/metrics").text
@@ -133,7 +146,12 @@ def test_sigterm_ends_a_server_also_if_the_system_gives_it_to_another_thread(mon
             waits.set()
             return wait_for_the_end(seconds)
 
-        drained, late, waits, wait_for_the_end = threading.Event(), [], threading.Event(), site.server._ended.wait
+        drained, late, waits, wait_for_the_end = (
+            threading.Event(),
+            [],
+            threading.Event(),
+            site.server._ended.wait,
+        )
         monkeypatch.setattr(site.server, "drain", lambda: drained.set() or 7)
         monkeypatch.setattr(site.server._ended, "wait", wait)
         with exit_on_sigterm():
@@ -184,16 +202,23 @@ def test_while_the_first_run_is_loaded_every_visitor_is_told(logins):
     port = free_port()
     address = f"http://127.0.0.1:{port}"
     with ThreadPoolExecutor() as threads:
-        serving = threads.submit(serve, [HostedRun(Path("one"), load)], Hosting(port=port, logins=logins))
+        serving = threads.submit(
+            serve, [HostedRun(Path("one"), load)], Hosting(port=port, logins=logins)
+        )
         while True:
             with suppress(httpx.ConnectError):
                 health = get(f"{address}/healthz")
                 break
-        program, browser = get(f"{address}/config"), get(f"{address}/", headers={"accept": "text/html"})
+        program, browser = (
+            get(f"{address}/config"),
+            get(f"{address}/", headers={"accept": "text/html"}),
+        )
         go.set()
         server = serving.result()
     assert (health.status_code, health.json()) == (503, {"status": "loading"})
-    assert program.status_code == 503 and program.json()["error"].startswith("The page is being loaded")
+    assert program.status_code == 503 and program.json()["error"].startswith(
+        "The page is being loaded"
+    )
     assert browser.status_code == 503 and 'http-equiv="refresh"' in browser.text
     assert get(f"{address}/healthz").json() == {"status": "ready"}
     server.close()

@@ -47,14 +47,20 @@ def test_a_result_of_any_mode_shows_the_probability_of_each_of_its_codes(engine,
         for rank in [None, *(hit.rank for hit in last.result.hits)]:
             shown = follow(namer, (last,), 0, rank)
             assert len(shown["columns"]) == 1 + LEVELS
-            assert all(column["code"]["probability"].endswith("%") for column in shown["columns"][1:])
+            assert all(
+                column["code"]["probability"].endswith("%") for column in shown["columns"][1:]
+            )
             dropped = "would have dropped it at" in shown["sentence"]
             assert mode == "scan" or dropped or "the search kept it to the end" in shown["sentence"]
 
 
 def a_choice(shown):
     """Level and code of an alternative."""
-    return next([one["level"], one["code"]] for column in reversed(shown["columns"]) for one in column["others"])
+    return next(
+        [one["level"], one["code"]]
+        for column in reversed(shown["columns"])
+        for one in column["others"]
+    )
 
 
 def test_another_code_searches_below_it_with_the_same_options(engine, namer, monkeypatch):
@@ -62,13 +68,19 @@ def test_another_code_searches_below_it_with_the_same_options(engine, namer, mon
     shown = follow(namer, (last,), 0, None)
     level, code = a_choice(shown)
     searches, search = [], engine.search_encoded
-    monkeypatch.setattr(engine, "search_encoded", lambda *given: searches.append(given[1]) or search(*given))
+    monkeypatch.setattr(
+        engine, "search_encoded", lambda *given: searches.append(given[1]) or search(*given)
+    )
     told = branched(namer, (last,), 0, None, [[level, code]])
     prefix = (*chosen(shown)[:level], code)
     assert searches == [replace(OPTIONS, k=4, trace=True, prefix=prefix)]
     strip, found = told["strip"], told["found"]
     assert chosen(strip)[: level + 1] == list(prefix)
-    assert strip["branched"] and strip["play"] == level + 2 and f"at level {level}" in strip["sentence"]
+    assert (
+        strip["branched"]
+        and strip["play"] == level + 2
+        and f"at level {level}" in strip["sentence"]
+    )
     assert found["title"].endswith(" · ".join(map(str, prefix)))
     options = replace(OPTIONS, k=40, prefix=prefix)
     ids = {hit.item.id: hit.codes for hit in engine.search([last.query], options)[0].hits}
@@ -78,7 +90,18 @@ def test_another_code_searches_below_it_with_the_same_options(engine, namer, mon
 
 
 @pytest.mark.parametrize(
-    "branches", [[1], ["x"], [["1", 1]], [[1, 99]], [[LEVELS, 0]], [[-1, 0]], [[]], [[1, 1, 1]], [[True, True]]]
+    "branches",
+    [
+        [1],
+        ["x"],
+        [["1", 1]],
+        [[1, 99]],
+        [[LEVELS, 0]],
+        [[-1, 0]],
+        [[]],
+        [[1, 1, 1]],
+        [[True, True]],
+    ],
 )
 def test_a_code_that_was_not_offered_is_refused_with_a_sentence(engine, namer, branches):
     with pytest.raises(UserError, match=STALE_STEP):
@@ -135,14 +158,20 @@ def test_the_chosen_result_is_explained_in_words_in_a_figure_and_in_a_table(expl
     prefixes = {".".join(map(str, row["codes"])) for row in why["prefixes"]}
     drawn = {prefix for trace in why["tree"]["data"] for prefix in trace.get("customdata") or ()}
     assert drawn == prefixes
-    shares = next(row["figures"] for row in why["steps"] if row["name"] == "Probability of the code")
+    shares = next(
+        row["figures"] for row in why["steps"] if row["name"] == "Probability of the code"
+    )
     assert len(shares) == len(hit.codes)  # of every result, whether or not the beam search kept it
 
 
-def test_what_was_traced_is_explained_and_a_scan_is_followed_by_a_beam_search(explain, engine, last, monkeypatch):
+def test_what_was_traced_is_explained_and_a_scan_is_followed_by_a_beam_search(
+    explain, engine, last, monkeypatch
+):
     searches = []
     retrace = engine.search_encoded
-    monkeypatch.setattr(engine, "search_encoded", lambda *asked: searches.append(asked[1]) or retrace(*asked))
+    monkeypatch.setattr(
+        engine, "search_encoded", lambda *asked: searches.append(asked[1]) or retrace(*asked)
+    )
     assert not explain(last, 0)["note"] and not searches
     scanned = asked(engine, "A blue boat.", mode="scan", trace=False)
     assert "only scanned" in explain(scanned, 0)["note"]
@@ -151,6 +180,8 @@ def test_what_was_traced_is_explained_and_a_scan_is_followed_by_a_beam_search(ex
 
 def test_a_result_that_was_removed_is_explained_by_a_sentence(explain, last):
     hit = last.result.hits[0]
-    gone = replace(last, result=replace(last.result, hits=[replace(hit, item=replace(hit.item, id="9:9"))]))
+    gone = replace(
+        last, result=replace(last.result, hits=[replace(hit, item=replace(hit.item, id="9:9"))])
+    )
     with pytest.raises(UserError, match="was removed; search again"):
         explain(gone, 0)

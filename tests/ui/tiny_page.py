@@ -42,7 +42,9 @@ def serving(
     named: bool = False,
     **hosting,
 ) -> Iterator[SimpleNamespace]:
-    """run, engine, page, url: makes the run, with names of its codes if it is `named`, and serves it."""
+    """run, engine, page, url: makes the run, with names of its codes if it is `named`, and serves
+    it.
+    """
     published = publish_tiny_run(run)
     engine = Engine.load(run, "cpu")
     names = code_names(Profiles(engine, engine.index), forced=True) if named else {}

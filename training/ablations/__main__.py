@@ -2,11 +2,12 @@
 
     python -m training.ablations COLLECTION RUN
     python -m training.ablations COLLECTION RUN --tables 4,S3 --seeds 0,1,2,3,4
-    python -m training.ablations COLLECTION RUN --tables S9         # the encoders: CLIP-SF, CLIP-FF, BLIP-SF, BLIP-FF
+    python -m training.ablations COLLECTION RUN --tables S9         # the encoders: CLIP-SF,
+                                                                    CLIP-FF, BLIP-SF, BLIP-FF
 
-Encoder and features are those of RUN, which needs RUN/features. Each variant trains what it changes and is measured on
-the test queries. Results are kept in RUN/ablations: a killed command resumes where it stopped when you run it again,
-and further tables and seeds train only what is new.
+Encoder and features are those of RUN, which needs RUN/features. Each variant trains what it changes
+and is measured on the test queries. Results are kept in RUN/ablations: a killed command resumes
+where it stopped when you run it again, and further tables and seeds train only what is new.
 """
 
 from pathlib import Path
@@ -20,7 +21,14 @@ from genius.runtime import keep_freed_memory, usable_device
 from training import NOTES
 from training.ablations.report import build
 from training.ablations.trainer import FOLDER, Result, Trainer
-from training.ablations.variants import BASE, DEFAULT_TABLES, AblationTable, Variant, chosen_tables, trainings_of
+from training.ablations.variants import (
+    BASE,
+    DEFAULT_TABLES,
+    AblationTable,
+    Variant,
+    chosen_tables,
+    trainings_of,
+)
 from training.command_line import add_set_argument
 from training.distributed import run_alone
 from training.settings import with_stage_changes
@@ -33,12 +41,21 @@ MAX_SEED = 2**31 - 1
 
 def main(arguments: list[str] | None = None) -> None:
     parser = command_parser(MODULE, __doc__)
-    parser.add_argument("collection", type=Path, help="the M-BEIR-format directory that RUN was trained on")
+    parser.add_argument(
+        "collection", type=Path, help="the M-BEIR-format directory that RUN was trained on"
+    )
     parser.add_argument("run", type=Path, help="a trained run with its features")
-    numbers, seeds = ",".join(DEFAULT_TABLES), "of the trainings of each variant (default: %(default)s)"
-    parser.add_argument("--tables", default=numbers, metavar="N,N,…", help="tables to make (default: %(default)s)")
+    numbers, seeds = (
+        ",".join(DEFAULT_TABLES),
+        "of the trainings of each variant (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--tables", default=numbers, metavar="N,N,…", help="tables to make (default: %(default)s)"
+    )
     parser.add_argument("--seeds", default="0,1,2", metavar="N,N,…", help=seeds)
-    add_number(parser, "--limit", default=LIMIT, help="test queries of each column (default: %(default)s)")
+    add_number(
+        parser, "--limit", default=LIMIT, help="test queries of each column (default: %(default)s)"
+    )
     add_set_argument(parser)
     add_device(parser)
     options = parser.parse_args(arguments)
@@ -57,14 +74,21 @@ def main(arguments: list[str] | None = None) -> None:
             return [trainer.results(trainings[variant.training(base).key], seed) for seed in seeds]
 
         made, plots = build(tables, results)
-        words = f"COLLECTION RUN --tables {options.tables} --seeds {options.seeds} --limit {options.limit}".split()
+        words = (
+            f"COLLECTION RUN --tables {options.tables} --seeds {options.seeds} --limit "
+            f"{options.limit}".split()
+        )
         words += [word for change in options.set for word in ("--set", change)]
         quantizer, decoder = base.quantizer, base.decoder
         note = f"{NOTES['ablations_lead']}\n\n{NOTES['ablations']}\n\n" + (
-            f"{collection.root.resolve().name}, {trainer.index.n:,} items; at most {options.limit} test queries of "
-            f"each column; seeds {', '.join(map(str, seeds))}. K × M = {quantizer.quantizer.codebook_size} × "
-            f"{quantizer.quantizer.levels} stands for the paper's 4096 × 9, its other sizes in proportion. "
-            f"{quantizer.epochs} epochs of the quantizer, {decoder.epochs} of a decoder of {decoder.decoder.layers} "
+            f"{collection.root.resolve().name}, {trainer.index.n:,} items; at most "
+            f"{options.limit} test queries of "
+            f"each column; seeds {', '.join(map(str, seeds))}. K × M = "
+            f"{quantizer.quantizer.codebook_size} × "
+            f"{quantizer.quantizer.levels} stands for the paper's 4096 × 9, its other "
+            "sizes in proportion. "
+            f"{quantizer.epochs} epochs of the quantizer, {decoder.epochs} of a decoder "
+            f"of {decoder.decoder.layers} "
             f"layers and width {decoder.decoder.width}."
         )
         command = command_line(MODULE, words)

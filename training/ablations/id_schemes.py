@@ -1,14 +1,18 @@
-"""Identifiers of other generative retrievers, for the same decoder, trie and search (supplement, Table 7).
+"""Identifiers of other generative retrievers, for the same decoder, trie and search (supplement,
+Table 7).
 
-A scheme turns the candidates into codes and the number of codes at each level. None of them is trained: what follows
-(decoder, trie, beam search) is that of this project's own IDs, so a comparison is one of identifiers alone.
+A scheme turns the candidates into codes and the number of codes at each level. None of them is
+trained: what follows (decoder, trie, beam search) is that of this project's own IDs, so a
+comparison is one of identifiers alone.
 
     numeric      GRACE: the digits of an arbitrary number
     string       GRACE: the characters of the item's name, its text or else its image's file name
     semantic     GRACE: the words of a caption; an image has that of the training text nearest to it
-    structured   GRACE: hierarchical k-means over the embeddings, 30 branches, leaves of up to 30 items
+    structured   GRACE: hierarchical k-means over the embeddings, 30 branches, leaves of up to 30
+                 items
     hierarchical DSI and NCI: the same with 10 branches and leaves of up to 100 items
-    residual     IRGen: residual k-means over the embeddings, without contrast, modality or augmentation
+    residual     IRGen: residual k-means over the embeddings, without contrast, modality or
+                 augmentation
 
 Shapes: n candidates, d embedding dim, M levels, k codes of a level.
 """
@@ -49,18 +53,22 @@ class SchemeInputs:
     seed: int = 0
 
 
-Identifiers = tuple[np.ndarray, tuple[int, ...]]  # codes (n, M) uint16, and how many there are at each level
+# codes (n, M) uint16, and how many there are at each level
+Identifiers = tuple[np.ndarray, tuple[int, ...]]
 
 
 def numeric(candidates: SchemeInputs) -> Identifiers:
     """The decimal digits of a number that is drawn for each item."""
     n = len(candidates.items)
     codes, code_sizes = numeric_ids(n)
-    return codes[np.random.default_rng(candidates.seed).permutation(n)].astype(np.uint16), code_sizes
+    return codes[np.random.default_rng(candidates.seed).permutation(n)].astype(
+        np.uint16
+    ), code_sizes
 
 
 def string(candidates: SchemeInputs) -> Identifiers:
-    """The first STRING_LEVELS letters and digits of each item's name; one code stands for all others, one for the end.
+    """The first STRING_LEVELS letters and digits of each item's name; one code stands for all
+    others, one for the end.
 
     Items of the same name share an ID.
     """
@@ -74,10 +82,12 @@ def string(candidates: SchemeInputs) -> Identifiers:
 
 
 def semantic(candidates: SchemeInputs) -> Identifiers:
-    """The first WORD_LEVELS content words of each item's caption; code 0 is the end, 1 any rare word.
+    """The first WORD_LEVELS content words of each item's caption; code 0 is the end, 1 any rare
+    word.
 
-    The caption of an item without a text is that of the nearest training target that has one, by embedding: its own
-    captions may be the queries that a test asks. Items with the same words share an ID.
+    The caption of an item without a text is that of the nearest training target that has one, by
+    embedding: its own captions may be the queries that a test asks. Items with the same words share
+    an ID.
     """
     texts = [item.text for item in candidates.items]
     named = np.flatnonzero(candidates.known & np.array([bool(text) for text in texts]))
@@ -106,14 +116,17 @@ def residual(candidates: SchemeInputs) -> Identifiers:
         code = nearest_centroids(left, book)
         left = left - book[code]
         codes.append(code)
-    return torch.stack(codes, dim=1).numpy().astype(np.uint16), (candidates.codebook_size,) * candidates.levels
+    return torch.stack(codes, dim=1).numpy().astype(np.uint16), (
+        candidates.codebook_size,
+    ) * candidates.levels
 
 
 def hierarchical(candidates: SchemeInputs, branches: int, leaf: int) -> Identifiers:
-    """Hierarchical k-means: a cluster of more than `leaf` items is split into `branches`; IDs are unique.
+    """Hierarchical k-means: a cluster of more than `leaf` items is split into `branches`; IDs are
+    unique.
 
-    The last code is the item's number within its leaf. IDs of shallow leaves are padded with one further code between
-    the path and that number.
+    The last code is the item's number within its leaf. IDs of shallow leaves are padded with one
+    further code between the path and that number.
     """
     embeddings = candidates.embeddings
     paths: list[tuple[int, ...]] = [()] * len(embeddings)

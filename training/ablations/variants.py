@@ -1,11 +1,15 @@
-"""The paper's ablations: its tables, their variants as changes of a run's settings, and the published figures.
+"""The paper's ablations: its tables, their variants as changes of a run's settings, and the
+published figures.
 
-A variant is named as in the paper. It shares encoder and features with the run, and fusion and quantizer with every
-variant whose settings of them are equal. The encoders of Tables S8 and S9 are variants, too; only they are trained.
+A variant is named as in the paper. It shares encoder and features with the run, and fusion and
+quantizer with every variant whose settings of them are equal. The encoders of Tables S8 and S9 are
+variants, too; only they are trained.
 
-    variants.tsv    the rows of the tables, with their hit rates at 5 in percent, as printed, and their changes
+    variants.tsv    the rows of the tables, with their hit rates at 5 in percent, as printed, and
+                    their changes
 
-Tables with S are those of the supplement; published figures of S7, S8 and S9 are those of genius/evaluation/published.
+Tables with S are those of the supplement; published figures of S7, S8 and S9 are those of
+genius/evaluation/published.
 """
 
 import json
@@ -30,7 +34,8 @@ from training.settings import Settings, with_stage_changes, with_values
 
 FULL = "GENIUS"
 BEAMS = 30  # of the paper's ablations
-PATCH = 16  # side of the squares that BLIP's image tower sees as tokens where CLIP's has none, pixels
+# side of the squares that BLIP's image tower sees as tokens where CLIP's has none, pixels
+PATCH = 16
 BLIP_LARGE = json.loads(
     Path(__file__).with_name("blip_large.json").read_text(encoding="utf-8")
 )  # with ViT-L/16, as in UniIR
@@ -88,10 +93,16 @@ class Variant:
 
     def training(self, base: Settings) -> Training:
         """base: the settings of a run with BASE. The decoder's sizes follow the quantizer's."""
-        settings = with_stage_changes(base, *(each for change in self.changes for each in translated(change, base)))
+        settings = with_stage_changes(
+            base, *(each for change in self.changes for each in translated(change, base))
+        )
         quantizer = settings.quantizer.quantizer
         sizes = quantizer.code_sizes if quantizer.modality_code == "none" else ()
-        decoder = {"levels": quantizer.levels, "codebook_size": quantizer.codebook_size, "sizes": sizes}
+        decoder = {
+            "levels": quantizer.levels,
+            "codebook_size": quantizer.codebook_size,
+            "sizes": sizes,
+        }
         settings = with_values(settings, {"decoder": {"decoder": decoder}})
         settings.check()
         return Training(settings, self.scheme, encoder=not self.beams)
@@ -110,33 +121,47 @@ class AblationTable:
     @property
     def name(self) -> str:
         """S3 -> Supplement, Table 3."""
-        return f"Supplement, Table {self.number[1:]}" if self.number.startswith("S") else f"Table {self.number}"
+        return (
+            f"Supplement, Table {self.number[1:]}"
+            if self.number.startswith("S")
+            else f"Table {self.number}"
+        )
 
 
 def translated(change: str, base: Settings) -> tuple[str, ...]:
-    """A change of variants.tsv, as --set takes it. The paper's sizes become those of the run in proportion.
+    """A change of variants.tsv, as --set takes it. The paper's sizes become those of the run in
+    proportion.
 
-    K stands for 4096 codes as the run's own number, M − 1 levels after the first for 8. `layers` and `widths` are
-    factors of the run's decoder, which stands for T5-small: those of T5-base and T5-large. `blip` is BLIP in place of
-    the run's CLIP.
+    K stands for 4096 codes as the run's own number, M − 1 levels after the first for 8. `layers`
+    and `widths` are factors of the run's decoder, which stands for T5-small: those of T5-base and
+    T5-large. `blip` is BLIP in place of the run's CLIP.
     """
     name, _, value = change.partition("=")
     quantizer, decoder = base.quantizer.quantizer, base.decoder.decoder
     if name == "K":
-        return (f"quantizer.quantizer.codebook_size={max(2, quantizer.codebook_size * int(value) // 4096)}",)
+        codes = max(2, quantizer.codebook_size * int(value) // 4096)
+        return (f"quantizer.quantizer.codebook_size={codes}",)
     if name == "M":
         after_first = round((quantizer.levels - 1) * (int(value) - 1) / 8)
         return (f"quantizer.quantizer.levels={1 + max(1, after_first)}",)
     if name in ("layers", "widths"):
         fields = ("layers",) if name == "layers" else ("width", "ff_width", "heads")
-        return tuple(f"decoder.decoder.{field}={int(getattr(decoder, field) * float(value))}" for field in fields)
+        return tuple(
+            f"decoder.decoder.{field}={int(getattr(decoder, field) * float(value))}"
+            for field in fields
+        )
     if name == "blip":
-        return f"encoder.architecture={json.dumps(blip(base.encoder.architecture))}", "encoder.pretrained="
+        return (
+            f"encoder.architecture={json.dumps(blip(base.encoder.architecture))}",
+            "encoder.pretrained=",
+        )
     return (change,)
 
 
 def blip(clip: str | dict[str, Any]) -> dict[str, Any]:
-    """BLIP as large as this CLIP: the published one for a name of open_clip, else in the sizes of its text tower."""
+    """BLIP as large as this CLIP: the published one for a name of open_clip, else in the sizes of
+    its text tower.
+    """
     if isinstance(clip, str):
         return BLIP_LARGE
     text, vision = clip["text_cfg"], clip["vision_cfg"]
@@ -144,7 +169,8 @@ def blip(clip: str | dict[str, Any]) -> dict[str, Any]:
     return {
         "embed_dim": clip["embed_dim"],
         "blip": True,
-        "vision_cfg": sizes | {"image_size": vision["image_size"], "patch_size": vision.get("patch_size", PATCH)},
+        "vision_cfg": sizes
+        | {"image_size": vision["image_size"], "patch_size": vision.get("patch_size", PATCH)},
         "text_cfg": sizes | {name: text[name] for name in ("context_length", "vocab_size")},
     }
 
@@ -160,19 +186,33 @@ def read_variants() -> dict[str, tuple[Variant, ...]]:
     variants: dict[str, tuple[Variant, ...]] = {}
     for line in read_published(Path(__file__).with_name("variants.tsv")):
         table, name = line["table"], line["variant"]
-        printed = elsewhere[table].get(name, ()) if table in elsewhere else map(float, line["published"].split())
-        how = tuple(line["changes"].split()), line["scheme"], int(line["beams"]), line["reranked"] == "yes"
+        printed = (
+            elsewhere[table].get(name, ())
+            if table in elsewhere
+            else map(float, line["published"].split())
+        )
+        how = (
+            tuple(line["changes"].split()),
+            line["scheme"],
+            int(line["beams"]),
+            line["reranked"] == "yes",
+        )
         variants[table] = (*variants.get(table, ()), Variant(name, tuple(printed), *how))
     return variants
 
 
-FIVE = tuple(PaperColumn(*row) for row in ((0, "mscoco"), (3, "mscoco"), (1, "webqa"), (2, "webqa"), (7, "cirr")))
+FIVE = tuple(
+    PaperColumn(*row)
+    for row in ((0, "mscoco"), (3, "mscoco"), (1, "webqa"), (2, "webqa"), (7, "cirr"))
+)
 ALL = tuple(PaperColumn(*row) for row in ROWS)
 CAPTIONS = tuple(PaperColumn(0, "mscoco", cut) for cut in (1, 5, 10))
-COUNTERPARTS = tuple(dict.fromkeys(column.row for column in (*FIVE, *ALL)))  # in the order in which they are chosen
+# in the order in which they are chosen
+COUNTERPARTS = tuple(dict.fromkeys(column.row for column in (*FIVE, *ALL)))
 
 VARIANTS = read_variants()
-# of every variant: the paper's decoder, no loss of our own, and the last epoch, so that all are treated alike
+# of every variant: the paper's decoder, no loss of our own, and the last epoch, so that all are
+# treated alike
 BASE = VARIANTS.pop("base")[0].changes
 BEAM_SIZES = tuple(variant.beams for variant in VARIANTS["S4"])
 TABLES = {
@@ -184,7 +224,9 @@ TABLES = {
         AblationTable("S4", "Beam size", "local", VARIANTS["S4"], FIVE),
         AblationTable("S5", "Decoder size", "local", VARIANTS["S5"], FIVE),
         AblationTable("S6", "Large and shared codebooks", "local", VARIANTS["S6"], FIVE),
-        AblationTable("S7", "Identifiers of other generative retrievers", "local", VARIANTS["S7"], CAPTIONS),
+        AblationTable(
+            "S7", "Identifiers of other generative retrievers", "local", VARIANTS["S7"], CAPTIONS
+        ),
         AblationTable("S8", "Encoders, local pools", "local", VARIANTS["S8"], ALL),
         AblationTable("S9", "Encoders, global pools", "global", VARIANTS["S9"], ALL),
     )
@@ -195,16 +237,23 @@ DEFAULT_TABLES = tuple(number for number in TABLES if number not in ("S8", "S9")
 def chosen_tables(numbers: Collection[str]) -> list[AblationTable]:
     """Raises UserError for an unknown table."""
     if unknown := [number for number in numbers if number not in TABLES]:
-        raise UserError(f"--tables: there is no table {unknown[0]!r}; choose from {', '.join(TABLES)}")
+        raise UserError(
+            f"--tables: there is no table {unknown[0]!r}; choose from {', '.join(TABLES)}"
+        )
     return [TABLES[number] for number in numbers]
 
 
 def trainings_of(tables: Iterable[AblationTable], base: Settings) -> dict[str, Training]:
-    """The trainings of these tables by their keys. Raises UserError for encoders that cannot be compared."""
+    """The trainings of these tables by their keys. Raises UserError for encoders that cannot be
+    compared.
+    """
     variants = [variant for table in tables for variant in table.variants]
-    if not all(variant.beams for variant in variants) and (base.encoder.image_tower or base.encoder.locked.enabled):
+    if not all(variant.beams for variant in variants) and (
+        base.encoder.image_tower or base.encoder.locked.enabled
+    ):
         raise UserError(
-            "every encoder of tables S8 and S9 is trained as a whole, and BLIP has the sizes of encoder.architecture; "
+            "every encoder of tables S8 and S9 is trained as a whole, and BLIP has the "
+            "sizes of encoder.architecture; "
             "name a run without pretrained towers, such as those of preset small or paper"
         )
     return {training.key: training for training in (variant.training(base) for variant in variants)}

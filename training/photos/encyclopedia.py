@@ -1,15 +1,19 @@
-"""An encyclopedia that answers any photograph, and its dataset: a picture, a name or a question asks for an entry.
+"""An encyclopedia that answers any photograph, and its dataset: a picture, a name or a question
+asks for an entry.
 
-The entries are the 1,000 classes of ImageNet with WordNet's definitions, which timm carries, and the everyday things of
-everyday.tsv: words of captions and names of pictures. A row of that table has
+The entries are the 1,000 classes of ImageNet with WordNet's definitions, which timm carries, and
+the everyday things of everyday.tsv: words of captions and names of pictures. A row of that table
+has
 
     name            of the entry; another one of ImageNet may have it as a synonym
     meaning         a synset of WordNet, for its definition, or a definition of our own
-    other words     by which captions call it, separated by commas; "-": captions rarely mean this thing by its name
+    other words     by which captions call it, separated by commas; "-": captions rarely mean this
+                    thing by its name
     ImageNet classes   that are kinds of it: 151-268 are dogs
 
-Pictures of every set ask in training, also those that do not ship: their words, and the classes that the image tower is
-sure of, say what they show. In tests the pictures of `photos` ask, whose names say what they show.
+Pictures of every set ask in training, also those that do not ship: their words, and the classes
+that the image tower is sure of, say what they show. In tests the pictures of `photos` ask, whose
+names say what they show.
 """
 
 import re
@@ -37,7 +41,8 @@ ALL_SYNSETS = "imagenet22k"  # timm's largest table of WordNet's nouns
 SYNSET = re.compile(r"n\d{8}")
 WORD = re.compile(r"[a-z]+(?:[-'][a-z]+)*")
 LONGEST = 3  # words of a phrase
-ONE_CLASS, KINDS = 0.45, 0.5  # least probability of an entry with one class, and of several kinds together
+# least probability of an entry with one class, and of several kinds together
+ONE_CLASS, KINDS = 0.45, 0.5
 
 PAIRS_OF_ENTRY = 4  # illustrated pages of one entry
 SHOWN_CLASSES = 3  # most specific entries of the predicted classes that are right answers
@@ -52,7 +57,8 @@ class EncyclopediaEntry:
     definition: str
     synset: str = ""  # WordNet's, empty for a definition of our own
     synonyms: list[str] = field(default_factory=list)
-    words: list[str] = field(default_factory=list)  # by which captions call it, in addition to the name
+    # by which captions call it, in addition to the name
+    words: list[str] = field(default_factory=list)
     classes: set[int] = field(default_factory=set)  # of ImageNet
 
     @property
@@ -75,7 +81,9 @@ class Encyclopedia:
         for number in range(classes.num_classes()):
             synset = classes.index_to_label_name(number)
             (name, *synonyms), definition = _described(classes, synset)
-            by_synset[synset] = EncyclopediaEntry(name, definition, synset, synonyms, classes={number})
+            by_synset[synset] = EncyclopediaEntry(
+                name, definition, synset, synonyms, classes={number}
+            )
         without_synset = []
         for line in table.read_text(encoding="utf-8").splitlines()[1:]:
             name, meaning, words, ranges = line.split("\t")
@@ -87,20 +95,31 @@ class Encyclopedia:
             else:
                 entry = EncyclopediaEntry(name, meaning)
                 without_synset.append(entry)
-            entry.words += [] if words == NOT_IN_CAPTIONS else [name, *filter(None, words.split(","))]
+            entry.words += (
+                [] if words == NOT_IN_CAPTIONS else [name, *filter(None, words.split(","))]
+            )
             entry.classes |= _numbers(ranges)
         return cls(_without_repetitions([*by_synset.values(), *without_synset]))
 
     @cached_property
     def by_word(self) -> dict[str, EncyclopediaEntry]:
         """Word or phrase in lower case -> entry of the table; of several, the first."""
-        return {word.lower(): entry for entry in reversed(self.entries) for word in reversed(entry.words)}
+        return {
+            word.lower(): entry
+            for entry in reversed(self.entries)
+            for word in reversed(entry.words)
+        }
 
     @cached_property
     def by_name(self) -> dict[str, EncyclopediaEntry]:
         """Any name or synonym, lower case -> entry; everyday names first."""
-        synonyms = {synonym.lower(): entry for entry in reversed(self.entries) for synonym in reversed(entry.synonyms)}
-        names = {entry.name.lower(): entry for entry in reversed(self.entries)}  # the first entry of a name has it
+        synonyms = {
+            synonym.lower(): entry
+            for entry in reversed(self.entries)
+            for synonym in reversed(entry.synonyms)
+        }
+        # the first entry of a name has it
+        names = {entry.name.lower(): entry for entry in reversed(self.entries)}
         return synonyms | names | self.by_word
 
     @cached_property
@@ -138,15 +157,21 @@ class Encyclopedia:
             entry = self.by_name.get(phrase) or self.by_name.get(singular(phrase))
             if entry is not None and entry.name not in left_out:
                 return entry
-        return next((entry for entry in reversed(self.mentioned(name)) if entry.name not in left_out), None)
+        return next(
+            (entry for entry in reversed(self.mentioned(name)) if entry.name not in left_out), None
+        )
 
     def captioned(self, captions: Iterable[str], least: int = 2) -> list[EncyclopediaEntry]:
         """The entries that at least this number of the captions name, the most frequent first."""
-        counts = Counter(entry for caption in captions for entry in dict.fromkeys(self.mentioned(caption)))
+        counts = Counter(
+            entry for caption in captions for entry in dict.fromkeys(self.mentioned(caption))
+        )
         return [entry for entry, count in counts.most_common() if count >= least]
 
     def predicted(self, probabilities: dict[int, float]) -> list[EncyclopediaEntry]:
-        """The entries that a tower is sure enough of, the most specific first. probabilities: by class of ImageNet."""
+        """The entries that a tower is sure enough of, the most specific first. probabilities: by
+        class of ImageNet.
+        """
         sums: dict[int, float] = defaultdict(float)
         for class_, probability in probabilities.items():
             for number in self.by_class[class_]:
@@ -168,7 +193,11 @@ def _without_repetitions(entries: list[EncyclopediaEntry]) -> list[EncyclopediaE
         entry
         for entry in entries
         if entry.words
-        or not any(entry.classes <= other.classes for other in by_name[entry.name.lower()] if other is not entry)
+        or not any(
+            entry.classes <= other.classes
+            for other in by_name[entry.name.lower()]
+            if other is not entry
+        )
     ]
 
 
@@ -199,17 +228,22 @@ class Sighting:
     copies: object = None  # pictures of one key are near copies
 
 
-def encyclopedia_rows(draft: Draft, book: Encyclopedia, sighted: Sequence[Sighting], photos: Sequence[Photo]) -> None:
+def encyclopedia_rows(
+    draft: Draft, book: Encyclopedia, sighted: Sequence[Sighting], photos: Sequence[Photo]
+) -> None:
     """Add all entries, illustrated pages and queries."""
     texts = {
-        entry: draft.candidate((1, 3, 6), SPLITS, text=entry.text, source=entry_facts(entry)) for entry in book.entries
+        entry: draft.candidate((1, 3, 6), SPLITS, text=entry.text, source=entry_facts(entry))
+        for entry in book.entries
     }
     pages, shown = illustrate(draft, book, photos)
     for entry in book.entries:
         split = ("test", "val")[bucket] if (bucket := stable_hash(entry.text) % 10) < 2 else "train"
         for template in TEMPLATES["entry"]:
             draft.ask(1, split, [texts[entry]], text=template.format(name=entry.name))
-        draft.ask(1, split, [texts[entry]], text=f"{entry.definition[:1].upper()}{entry.definition[1:]}.")
+        draft.ask(
+            1, split, [texts[entry]], text=f"{entry.definition[:1].upper()}{entry.definition[1:]}."
+        )
         for synonym in entry.synonyms[:2]:
             draft.ask(1, split, [texts[entry]], text=synonym)
         for template in TEMPLATES["entry"] if pages[entry] else ():
@@ -230,7 +264,9 @@ def encyclopedia_rows(draft: Draft, book: Encyclopedia, sighted: Sequence[Sighti
 def illustrate(
     draft: Draft, book: Encyclopedia, photos: Sequence[Photo]
 ) -> tuple[dict[EncyclopediaEntry, list[Candidate]], set[int]]:
-    """Pages of entries with training photographs that they name; returns them by entry, and the copies they show."""
+    """Pages of entries with training photographs that they name; returns them by entry, and the
+    copies they show.
+    """
     pages: dict[EncyclopediaEntry, list[Candidate]] = defaultdict(list)
     shown: set[int] = set()
     for photo in sorted(photos, key=lambda photo: (photo.is_scene, stable_hash(photo.record.id))):
@@ -261,12 +297,16 @@ def entry_facts(entry: EncyclopediaEntry) -> dict[str, str]:
 
 
 def sightings(
-    book: Encyclopedia, photos: Sequence[Photo], sets: Mapping[str, Sequence[SourceEntry]], predictions: Predictions
+    book: Encyclopedia,
+    photos: Sequence[Photo],
+    sets: Mapping[str, Sequence[SourceEntry]],
+    predictions: Predictions,
 ) -> list[Sighting]:
-    """What photographs and scenes show, then the pictures of the other sets: by their words and predicted classes.
+    """What photographs and scenes show, then the pictures of the other sets: by their words and
+    predicted classes.
 
-    A photograph's class counts in training, where its name is no entry's. Of scenes and of the other sets no picture of
-    the test asks.
+    A photograph's class counts in training, where its name is no entry's. Of scenes and of the
+    other sets no picture of the test asks.
     """
     found = []
     for photo in photos:
@@ -280,10 +320,16 @@ def sightings(
             entries = book.captioned(captions) if len(captions) > 1 else [photo_entry(book, photo)]
         if photo.is_scene or (photo.split == "train" and not any(entries)):
             entries += _predicted(book, predictions, photo.image)
-        found.append(Sighting(photo.image, photo.split, _unique(entries), photo.record.id, photo.copies))
+        found.append(
+            Sighting(photo.image, photo.split, _unique(entries), photo.record.id, photo.copies)
+        )
     for name, of_set in sets.items():
         for number, entry in enumerate(of_set):
-            if len(entry.splits) > 1 or "test" in entry.splits or (name == "fashion" and number % FASHION_SHARE):
+            if (
+                len(entry.splits) > 1
+                or "test" in entry.splits
+                or (name == "fashion" and number % FASHION_SHARE)
+            ):
                 continue
             entries = _named(book, name, entry.record)
             if name in ("flickr8k", "visual7w"):
@@ -300,13 +346,18 @@ def _named(book: Encyclopedia, name: str, record: Record) -> list[EncyclopediaEn
         case "fashion":
             return [book.named(str(record.attributes.get("articleType", "")))]
         case "grocery":
-            return [book.named(str(record.attributes[field]).replace("-", " ")) for field in ("class_name", "coarse")]
+            return [
+                book.named(str(record.attributes[field]).replace("-", " "))
+                for field in ("class_name", "coarse")
+            ]
         case "visual7w":
             return book.captioned([text for pair in record.qa for text in pair])
     return [book.by_name.get(record.captions[0].lower())] if record.captions else []  # emoji
 
 
-def _predicted(book: Encyclopedia, predictions: Predictions, image: SourceImage) -> list[EncyclopediaEntry]:
+def _predicted(
+    book: Encyclopedia, predictions: Predictions, image: SourceImage
+) -> list[EncyclopediaEntry]:
     return book.predicted(predictions[image.digest])[:SHOWN_CLASSES]
 
 

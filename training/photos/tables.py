@@ -1,11 +1,12 @@
-"""The word lists of the photo collection, each a table beside this module, and whose pictures may ship.
+"""The word lists of the photo collection, each a table beside this module, and whose pictures may
+ship.
 
-phrasings.tsv   instructions of each (dataset, task) row for training, and two that are held out; texts of queries
-sets.tsv        license, credit and origin of each set, and whether it ships
-names.tsv       better names of pictures than those of the sets
-families.tsv    families of dishes, each with words of their names
-not_meant.tsv   entries that a word of a dish does not mean ("zucchini boats"), or that are in scenes of every kind
-not_shown.tsv   pictures of `scenes` that train but are not shown, each with what is recognizable
+phrasings.tsv   instructions of each (dataset, task) row for training, and two that are held out;
+texts of queries sets.tsv        license, credit and origin of each set, and whether it ships
+names.tsv       better names of pictures than those of the sets families.tsv    families of dishes,
+each with words of their names not_meant.tsv   entries that a word of a dish does not mean
+("zucchini boats"), or that are in scenes of every kind not_shown.tsv   pictures of `scenes` that
+train but are not shown, each with what is recognizable
 """
 
 import re
@@ -18,7 +19,8 @@ from genius.evaluation.paper import read_published as read_table
 FOLDER = Path(__file__).parent
 ADDRESS = re.compile(r"https?://\S+")
 STATED = "as stated for each picture"
-TEXTS = {"coco_free": "coco_captions", "openstax": "openstax_texts"}  # sets whose texts have terms of their own
+# sets whose texts have terms of their own
+TEXTS = {"coco_free": "coco_captions", "openstax": "openstax_texts"}
 
 
 @dataclass(frozen=True)
@@ -39,15 +41,20 @@ class Terms:
 
 
 SETS = {  # by the name of the dataset, or by the field `set` of a photograph
-    row.pop("set"): Terms(**row | {"ships": row["ships"] == "yes"}) for row in read_table(FOLDER / "sets.tsv")
+    row.pop("set"): Terms(**row | {"ships": row["ships"] == "yes"})
+    for row in read_table(FOLDER / "sets.tsv")
 }
-PHRASINGS: dict[tuple[str, int, str], list[str]] = {}  # (dataset, task, "training" or "held out"), in their order
-TEMPLATES: dict[str, list[str]] = {}  # of the texts of queries, by use; "question": they ask what a picture shows
+# (dataset, task, "training" or "held out"), in their order
+PHRASINGS: dict[tuple[str, int, str], list[str]] = {}
+# of the texts of queries, by use; "question": they ask what a picture shows
+TEMPLATES: dict[str, list[str]] = {}
 for _row in read_table(FOLDER / "phrasings.tsv"):
     if not _row["task"]:
         TEMPLATES.setdefault(_row["use"], []).append(_row["text"])
     else:
-        PHRASINGS.setdefault((_row["dataset"], int(_row["task"]), _row["use"]), []).append(_row["text"])
+        PHRASINGS.setdefault((_row["dataset"], int(_row["task"]), _row["use"]), []).append(
+            _row["text"]
+        )
 NAMES = {row["name in the set"]: row["better name"] for row in read_table(FOLDER / "names.tsv")}
 NOT_SHOWN = {row["picture"] for row in read_table(FOLDER / "not_shown.tsv")}
 NOT_MEANT = {row["of"]: row["entries"].split(", ") for row in read_table(FOLDER / "not_meant.tsv")}
@@ -56,14 +63,20 @@ FAMILIES = {row["family"]: row["words"].split() for row in read_table(FOLDER / "
 
 def with_text_facts(picture: dict[str, str], text: dict[str, str]) -> dict[str, str]:
     """The facts of a picture with a text: both are credited, if the text has terms of its own."""
-    both = {name: f"picture: {picture[name]}; text: {text[name]}" for name in ("credit", "licence") if name in text}
+    both = {
+        name: f"picture: {picture[name]}; text: {text[name]}"
+        for name in ("credit", "licence")
+        if name in text
+    }
     return picture | both
 
 
 def photo_facts(attributes: dict[str, Any], flickr: dict[str, str], name: str) -> dict[str, str]:
-    """Credit, license and origin of a picture of `photos`: its own come first, then those of its set.
+    """Credit, license and origin of a picture of `photos`: its own come first, then those of its
+    set.
 
-    flickr: file name -> address of the photograph, for the pictures whose manifest has no credit. name: its file's.
+    flickr: file name -> address of the photograph, for the pictures whose manifest has no credit.
+    name: its file's.
     """
     facts = dict(SETS[attributes["set"]].facts)
     credit = str(attributes.get("credit", ""))
@@ -87,5 +100,7 @@ def read_flickr_addresses(folder: Path) -> dict[str, str]:
     file = folder / "licences" / "coco_mini_ccby-attribution.txt"
     if not file.is_file():
         return {}
-    lines = [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    lines = [
+        line.split("\t") for line in file.read_text(encoding="utf-8").splitlines() if line.strip()
+    ]
     return {fields[0]: fields[2] for fields in lines if len(fields) > 2}

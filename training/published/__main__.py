@@ -1,10 +1,13 @@
-"""Convert UniIR's CLIP-SF and the quantizer and decoder of GENIUS into the parts of a run, as safetensors.
+"""Convert UniIR's CLIP-SF and the quantizer and decoder of GENIUS into the parts of a run, as
+safetensors.
 
-    python -m training.published --clip-sf clip_sf_large.pth --genius GENIUS_t5small.pth [--rq rq_clip_large.pth] DEST
+    python -m training.published --clip-sf clip_sf_large.pth --genius GENIUS_t5small.pth [--rq
+    rq_clip_large.pth] DEST
 
-A checkpoint is a path, or hf://OWNER/REPOSITORY/FILE on the Hugging Face hub; its models have the sizes of preset
-paper. Every weight is mapped or listed as left out, in the output and in the run's manifest. A decoder keeps the
-quantizer it was trained for, which is in its own checkpoint; --rq is used only if there is none.
+A checkpoint is a path, or hf://OWNER/REPOSITORY/FILE on the Hugging Face hub; its models have the
+sizes of preset paper. Every weight is mapped or listed as left out, in the output and in the run's
+manifest. A decoder keeps the quantizer it was trained for, which is in its own checkpoint; --rq is
+used only if there is none.
 """
 
 import re
@@ -47,9 +50,14 @@ class Published:
 
 
 def convert(
-    clip_sf: Checkpoint, genius: Checkpoint, rq: Checkpoint | None, leave_out: Sequence[str], sizes: Settings
+    clip_sf: Checkpoint,
+    genius: Checkpoint,
+    rq: Checkpoint | None,
+    leave_out: Sequence[str],
+    sizes: Settings,
 ) -> Published:
-    """Build the models, of these sizes. leave_out: names of further weights to leave out; * matches anything.
+    """Build the models, of these sizes. leave_out: names of further weights to leave out; * matches
+    anything.
 
     Raises UserError if a weight is missing, unknown or of another shape.
     """
@@ -57,7 +65,10 @@ def convert(
     source, prefix = genius, QUANTIZER
     if not genius.has(QUANTIZER):
         if rq is None:
-            raise UserError(f"{genius.file} has no quantizer; name the one that its decoder was trained for with --rq")
+            raise UserError(
+                f"{genius.file} has no quantizer; name the one that its decoder was "
+                "trained for with --rq"
+            )
         checkpoints["rq"] = source = rq
         prefix = ""
     fusion = fusion_of(source, prefix, sizes.quantizer.fusion)
@@ -74,9 +85,13 @@ def convert(
 
 def encoder_of(clip_sf: Checkpoint, architecture: str | dict[str, Any]) -> Encoder:
     """OpenAI's CLIP of this architecture, fine-tuned by UniIR."""
-    model = open_clip.get_model_config(architecture) if isinstance(architecture, str) else architecture
+    model = (
+        open_clip.get_model_config(architecture) if isinstance(architecture, str) else architecture
+    )
     preprocess = asdict(PreprocessCfg(size=model["vision_cfg"]["image_size"]))
-    encoder = Encoder(EncoderConfig(model, preprocess, source=f"UniIR CLIP-SF, {clip_sf.file.name}"))
+    encoder = Encoder(
+        EncoderConfig(model, preprocess, source=f"UniIR CLIP-SF, {clip_sf.file.name}")
+    )
     clip_sf.fill(encoder.clip, CLIP)
     return encoder.eval()
 
@@ -107,8 +122,13 @@ def quantizer_of(checkpoint: Checkpoint, prefix: str, config: QuantizerConfig) -
             raise UserError(f"{checkpoint.file}: the codebook of level {level} was not initialized")
         codebook.copy_(checkpoint.take(f"{layers}{level}._codebook.embed", (1, *codebook.shape))[0])
     first = quantizer.codebooks[0]
-    if not torch.equal(checkpoint.take(f"{prefix}vq._codebook.embed", (1, *first.shape))[0].to(first.dtype), first):
-        raise UserError(f"{checkpoint.file}: {prefix}vq and {layers}0 differ, expected one codebook under two names")
+    if not torch.equal(
+        checkpoint.take(f"{prefix}vq._codebook.embed", (1, *first.shape))[0].to(first.dtype), first
+    ):
+        raise UserError(
+            f"{checkpoint.file}: {prefix}vq and {layers}0 differ, expected one codebook "
+            "under two names"
+        )
     checkpoint.leave_out(f"{prefix}vq._codebook.*", "level 0 under another name")
     for average in ("cluster_size", "embed_avg"):
         checkpoint.leave_out(f"{layers}*._codebook.{average}", "moving averages of training")
@@ -116,7 +136,9 @@ def quantizer_of(checkpoint: Checkpoint, prefix: str, config: QuantizerConfig) -
     return quantizer.eval()
 
 
-def decoder_of(genius: Checkpoint, quantizer: ResidualQuantizer, config: DecoderConfig) -> IDDecoder:
+def decoder_of(
+    genius: Checkpoint, quantizer: ResidualQuantizer, config: DecoderConfig
+) -> IDDecoder:
     """The published T5 decoder of this quantizer's IDs."""
     decoder = IDDecoder(config)
     genius.fill(decoder.project, "embed_projector.0.")
@@ -135,7 +157,9 @@ def publish(published: Published, destination: Path) -> Run:
     """
     is_empty = destination.is_dir() and not any(destination.iterdir())
     if destination.exists() and not (is_empty or is_run(destination)):
-        raise UserError(f"{destination} is not a run; name an empty directory, or one that does not exist")
+        raise UserError(
+            f"{destination} is not a run; name an empty directory, or one that does not exist"
+        )
     with only_trainer(destination):
         run = Run(destination)  # its facts first, so that no kill leaves all parts without them
         run.record(left_out=published.left_out, normalize_embeddings=True)
@@ -151,8 +175,12 @@ def summary(published: Published) -> list[str]:
     lines = [f"quantizer  that of {'rq' if 'rq' in published.left_out else 'genius'}"]
     for checkpoint, left_out in published.left_out.items():
         for reason in dict.fromkeys(left_out.values()):
-            names = Counter(re.sub(r"\.\d+\.", ".*.", name) for name, why in left_out.items() if why == reason)
-            listed = ", ".join(f"{name} ({number})" if number > 1 else name for name, number in names.items())
+            names = Counter(
+                re.sub(r"\.\d+\.", ".*.", name) for name, why in left_out.items() if why == reason
+            )
+            listed = ", ".join(
+                f"{name} ({number})" if number > 1 else name for name, number in names.items()
+            )
             lines.append(f"left out   {checkpoint}, {reason}: {listed}")
     return lines
 
@@ -160,16 +188,33 @@ def summary(published: Published) -> list[str]:
 def main(arguments: Sequence[str] | None = None, sizes: Settings = PAPER) -> None:
     parser = command_parser("training.published", __doc__)
     parser.add_argument("destination", type=Path, metavar="DEST", help="the run to write")
-    parser.add_argument("--clip-sf", default=CLIP_SF, metavar="FILE", help="UniIR's CLIP-SF (default: %(default)s)")
-    parser.add_argument("--genius", default=GENIUS, metavar="FILE", help="decoder and quantizer (default: %(default)s)")
+    parser.add_argument(
+        "--clip-sf", default=CLIP_SF, metavar="FILE", help="UniIR's CLIP-SF (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--genius",
+        default=GENIUS,
+        metavar="FILE",
+        help="decoder and quantizer (default: %(default)s)",
+    )
     parser.add_argument("--rq", metavar="FILE", help="a quantizer checkpoint")
     weights = "weights to leave out; * matches anything"
     parser.add_argument("--leave-out", action="append", default=[], metavar="NAME", help=weights)
     options = parser.parse_args(arguments)
-    read = [name and Checkpoint.read(local_file(name)) for name in (options.clip_sf, options.genius, options.rq)]
+    read = [
+        name and Checkpoint.read(local_file(name))
+        for name in (options.clip_sf, options.genius, options.rq)
+    ]
     published = convert(*read, options.leave_out, sizes)
     publish(published, options.destination)
-    print("\n".join([*summary(published), f"done: {options.destination} has encoder, fusion, quantizer and decoder"]))
+    print(
+        "\n".join(
+            [
+                *summary(published),
+                f"done: {options.destination} has encoder, fusion, quantizer and decoder",
+            ]
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -2,10 +2,11 @@
 
 A checkpoint is a path, or hf://OWNER/REPOSITORY[@REVISION]/FILE on the Hugging Face hub.
 
-The file has a dict: `model` with the weights, the state of the optimizer and an OmegaConf configuration. torch's
-restricted unpickler opens it. The classes of such a configuration are allowed by name, and each is replaced by an
-object that does nothing: OmegaConf is not needed, and no code of the file or of another package runs. Tensors are
-memory-mapped, so weights that are not used are not read.
+The file has a dict: `model` with the weights, the state of the optimizer and an OmegaConf
+configuration. torch's restricted unpickler opens it. The classes of such a configuration are
+allowed by name, and each is replaced by an object that does nothing: OmegaConf is not needed, and
+no code of the file or of another package runs. Tensors are memory-mapped, so weights that are not
+used are not read.
 """
 
 from fnmatch import fnmatchcase
@@ -47,7 +48,9 @@ CONFIGURATION = {  # module: the classes of it in a pickled OmegaConf configurat
 
 
 class Checkpoint:
-    """The weights of a file. Each is taken, or left out for a reason; `close` raises an error for any other."""
+    """The weights of a file. Each is taken, or left out for a reason; `close` raises an error for
+    any other.
+    """
 
     def __init__(self, file: Path, weights: dict[str, Tensor], others: list[str]):
         """others: the entries of the file other than the weights."""
@@ -57,14 +60,24 @@ class Checkpoint:
 
     @classmethod
     def read(cls, file: Path) -> Self:
-        """Raises UserError if the file is not such a checkpoint, or pickles a class that is not allowed."""
+        """Raises UserError if the file is not such a checkpoint, or pickles a class that is not
+        allowed.
+        """
         if not file.is_file():
             raise UserError(f"{file} does not exist")
         try:
-            inert = [(Inert, f"{module}.{name}") for module, names in CONFIGURATION.items() for name in names.split()]
+            inert = [
+                (Inert, f"{module}.{name}")
+                for module, names in CONFIGURATION.items()
+                for name in names.split()
+            ]
             with torch.serialization.safe_globals(inert):
                 strange = torch.serialization.get_unsafe_globals_in_checkpoint(file)
-                content = {} if strange else torch.load(file, map_location="cpu", weights_only=True, mmap=True)
+                content = (
+                    {}
+                    if strange
+                    else torch.load(file, map_location="cpu", weights_only=True, mmap=True)
+                )
         except (OSError, RuntimeError, ValueError, TypeError, EOFError, UnpicklingError) as error:
             raise UserError(
                 f"{file} is not a checkpoint written by torch.save "
@@ -76,8 +89,15 @@ class Checkpoint:
                 "configuration are read, and nothing of this file was run"
             )
         weights = content.get(WEIGHTS) if isinstance(content, dict) else None
-        if not isinstance(weights, dict) or not weights or not all(map(torch.is_tensor, weights.values())):
-            raise UserError(f"{file} has no weights under {WEIGHTS!r}, unlike the checkpoints of UniIR and GENIUS")
+        if (
+            not isinstance(weights, dict)
+            or not weights
+            or not all(map(torch.is_tensor, weights.values()))
+        ):
+            raise UserError(
+                f"{file} has no weights under {WEIGHTS!r}, unlike the checkpoints of "
+                "UniIR and GENIUS"
+            )
         return cls(file, weights, [str(name) for name in content if name != WEIGHTS])
 
     def has(self, prefix: str) -> bool:
@@ -90,7 +110,9 @@ class Checkpoint:
         if weight is None:
             raise UserError(f"{self.file} lacks the weight {name}")
         if weight.shape != shape:
-            raise UserError(f"{self.file}: {name} has the shape {tuple(weight.shape)}, expected {tuple(shape)}")
+            raise UserError(
+                f"{self.file}: {name} has the shape {tuple(weight.shape)}, expected {tuple(shape)}"
+            )
         if not weight.isfinite().all():
             raise UserError(f"{self.file}: {name} has NaN or infinite values")
         return self._weights.pop(name)
@@ -99,7 +121,8 @@ class Checkpoint:
     def fill(self, module: nn.Module, prefix: str) -> None:
         """Load all weights of a module from those of the same names below the prefix.
 
-        Raises UserError if one is missing or has another shape, or if copies of a tied weight differ.
+        Raises UserError if one is missing or has another shape, or if copies of a tied weight
+        differ.
         """
         filled: dict[int, str] = {}  # memory address -> name
         for name, weight in module.state_dict().items():
@@ -109,7 +132,8 @@ class Checkpoint:
                 weight.copy_(given)
             elif not torch.equal(weight, given.to(weight.dtype)):
                 raise UserError(
-                    f"{self.file}: {prefix + name} and {prefix + tied} differ, expected one weight under two names"
+                    f"{self.file}: {prefix + name} and {prefix + tied} differ, expected "
+                    "one weight under two names"
                 )
 
     def leave_out(self, pattern: str, reason: str) -> None:
@@ -129,7 +153,9 @@ class Checkpoint:
 
 
 def local_file(name: str) -> Path:
-    """The path itself, or the local copy of a file on the hub. Raises UserError if it cannot be downloaded."""
+    """The path itself, or the local copy of a file on the hub. Raises UserError if it cannot be
+    downloaded.
+    """
     if not name.startswith(SCHEME):
         return Path(name)
     owner, _, path = name.removeprefix(SCHEME).partition("/")

@@ -1,1 +1,3 @@
-"""The speed of generating IDs, compared with its compute-bound minimum, `generate` of transformers and dense search."""
+"""The speed of generating IDs, compared with its compute-bound minimum, `generate` of transformers
+and dense search.
+"""

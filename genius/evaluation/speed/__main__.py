@@ -1,14 +1,17 @@
-"""Time the search: transformers, our generation and scan, and faiss side by side; writes OUT/speed.json and speed.md.
+"""Time the search: transformers, our generation and scan, and faiss side by side; writes
+OUT/speed.json and speed.md.
 
     python -m genius.evaluation.speed OUT
     python -m genius.evaluation.speed OUT --run RUN
     python -m genius.evaluation.speed OUT --run RUN --collection COLLECTION
     python -m genius.evaluation.speed OUT --items 10000 --systems "transformers;generate;scan;both"
-    python -m genius.evaluation.speed OUT --run RUN --parts realistic --items 100000000 --systems "scan;prefixes"
+    python -m genius.evaluation.speed OUT --run RUN --parts realistic --items 100000000 --systems
+    "scan;prefixes"
 
-Random IDs by default; with --run also the run's IDs, the paper's Figure 4 and a whole query; with --collection also
-hit rates of its test queries, and which index of faiss equals each mode. An interrupted benchmark writes what it has.
-Temporary files (up to 9 GB) are written to the folder in TMPDIR.
+Random IDs by default; with --run also the run's IDs, the paper's Figure 4 and a whole query; with
+--collection also hit rates of its test queries, and which index of faiss equals each mode. An
+interrupted benchmark writes what it has. Temporary files (up to 9 GB) are written to the folder in
+TMPDIR.
 """
 
 import argparse
@@ -60,11 +63,19 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--run", type=Path, help="a directory made by python -m training")
     parser.add_argument("--collection", type=Path, help="the run's, for its test queries")
     add_device(parser)
-    parser.add_argument("--parts", help=f"comma-separated: {', '.join(PARTS)} (default: all that are possible)")
+    parser.add_argument(
+        "--parts", help=f"comma-separated: {', '.join(PARTS)} (default: all that are possible)"
+    )
     sizes = ",".join(map(str, default.items))
     parser.add_argument("--items", default=sizes, metavar="N,N,…", help="sizes of the collection")
-    parser.add_argument("--batches", default="1,32", metavar="N,N,…", help="batch sizes (default: %(default)s)")
-    parser.add_argument("--systems", default=";".join(SYSTEMS), help=f"separated by semicolons: {'; '.join(SYSTEMS)}")
+    parser.add_argument(
+        "--batches", default="1,32", metavar="N,N,…", help="batch sizes (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--systems",
+        default=";".join(SYSTEMS),
+        help=f"separated by semicolons: {'; '.join(SYSTEMS)}",
+    )
     add_number(parser, "--rounds", default=default.rounds, help="per system (default: %(default)s)")
     add_beams(parser)
     add_seed(parser, "IDs, vectors and queries")
@@ -77,7 +88,8 @@ def main(arguments: Sequence[str]) -> None:
     parts, measuring = chosen(options)
     if is_run(options.out):
         raise UserError(
-            f"{options.out} is a run; write to {options.out / 'reports'}, and measure the run by: --run {options.out}"
+            f"{options.out} is a run; write to {options.out / 'reports'}, and measure the "
+            f"run by: --run {options.out}"
         )
     keep_freed_memory()
     leave_cores_to_engines()
@@ -85,7 +97,9 @@ def main(arguments: Sequence[str]) -> None:
     engine = Engine.load(options.run, options.device) if options.run else None
     queries = None
     if engine and options.collection:
-        queries = EncodedSplit.read(engine, Collection(options.collection), "test", LIMIT, measuring.seed)
+        queries = EncodedSplit.read(
+            engine, Collection(options.collection), "test", LIMIT, measuring.seed
+        )
     options.out.mkdir(parents=True, exist_ok=True)
     measured: dict[str, Measured] = {}
     try:
@@ -99,14 +113,22 @@ def main(arguments: Sequence[str]) -> None:
             command = command_line("genius.evaluation.speed", arguments)
             note = (
                 f"{describe_machine(device)}; {measuring.beams} beams, seed "
-                f"{measuring.seed}.\n\nAll systems take turns in one process. A time is the median over at most "
-                f"{measuring.rounds} rounds, a comparison the median of the ratios in the rounds that both had."
+                f"{measuring.seed}.\n\nAll systems take turns in one process. A time is "
+                "the median over at most "
+                f"{measuring.rounds} rounds, a comparison the median of the ratios in the "
+                "rounds that both had."
             )
-            Report("Speed", note, command, version(options.run), tables, plots).save(options.out / "speed.json")
+            Report("Speed", note, command, version(options.run), tables, plots).save(
+                options.out / "speed.json"
+            )
 
 
 def measure(
-    part: str, options: SpeedOptions, device: torch.device, engine: Engine | None, queries: EncodedSplit | None
+    part: str,
+    options: SpeedOptions,
+    device: torch.device,
+    engine: Engine | None,
+    queries: EncodedSplit | None,
 ) -> Iterable[Measured]:
     """What one of PARTS gives; of some, again and again with more of it."""
     if part == "uniform":
@@ -127,7 +149,11 @@ def chosen(options: argparse.Namespace) -> tuple[tuple[str, ...], SpeedOptions]:
         raise UserError("--collection is that of a run; name one: --run RUN")
     unmeasurable = {"equal"} if options.run else {*PARTS} - {"uniform"}
     possible = [part for part in PARTS if options.collection or part not in unmeasurable]
-    parts = tuple(possible) if options.parts is None else parse_names(options.parts, "--parts", ",", PARTS)
+    parts = (
+        tuple(possible)
+        if options.parts is None
+        else parse_names(options.parts, "--parts", ",", PARTS)
+    )
     if missing := [part for part in parts if part not in possible]:
         needed = "--run RUN --collection COLLECTION" if "equal" in missing else "--run RUN"
         raise UserError(f"--parts {missing[0]} measures a trained run; name one: {needed}")

@@ -1,4 +1,5 @@
-"""What is measured, each as tables and plots: searches, equal hit rate, the paper's Figure 4 and a whole query.
+"""What is measured, each as tables and plots: searches, equal hit rate, the paper's Figure 4 and a
+whole query.
 
 Shapes: b queries, q queries of a row, n items, K results.
 """
@@ -19,9 +20,24 @@ from PIL import Image, ImageOps
 from genius.errors import UserError
 from genius.evaluation import NOTES
 from genius.evaluation.queries import EncodedSplit, in_batches
-from genius.evaluation.speed.systems import DENSE, MAX_ITEMS, SYSTEMS, K, System, dense_of_run, ids_of_run
+from genius.evaluation.speed.systems import (
+    DENSE,
+    MAX_ITEMS,
+    SYSTEMS,
+    K,
+    System,
+    dense_of_run,
+    ids_of_run,
+)
 from genius.evaluation.speed.timing import measure_in_turns, median_ratio
-from genius.evaluation.speed.workloads import Setup, Workload, numeric_ids, realistic, sampled, structured_ids
+from genius.evaluation.speed.workloads import (
+    Setup,
+    Workload,
+    numeric_ids,
+    realistic,
+    sampled,
+    structured_ids,
+)
 from genius.metrics.hit_rate import first_hits
 from genius.reports import Axis, Cell, Column, Plot, Series, Table
 from genius.schema import MODES, Modality, Query, SearchOptions
@@ -33,10 +49,14 @@ from genius.search.retrieval import EncodedQueries
 CUT = 5  # k of the hit rate
 BATCH = 64  # queries searched together where time does not matter
 TEXTS = 256  # of the run's items that queries are drawn from
-JUDGED, MAX_JUDGED = 64, 10_000_000  # queries whose nearest vector must be found; among more items none are judged
+# queries whose nearest vector must be found; among more items none are judged
+JUDGED, MAX_JUDGED = 64, 10_000_000
 SIDES = (512, 384)  # of a picture, in pixels
 ROUNDING = 1e-9  # two means over rows that are equal on paper may differ by this
-TEXT, INSTRUCTION = "a red car in front of an old house, seen from the left", "Find a picture that shows this."
+TEXT, INSTRUCTION = (
+    "a red car in front of an old house, seen from the left",
+    "Find a picture that shows this.",
+)
 
 Built = TypeVar("Built")
 Measured = tuple[list[Table], list[Plot]]  # what a measurement gave so far
@@ -55,7 +75,9 @@ class SpeedOptions:
 
 
 def searches(workload: Workload, options: SpeedOptions) -> Iterator[Measured]:
-    """The search alone, of every system at every size and batch size; yields, after each size, all sizes so far."""
+    """The search alone, of every system at every size and batch size; yields, after each size, all
+    sizes so far.
+    """
     rows: list[list[Cell]] = []
     times: dict[int, dict[tuple[str, int], float]] = {batch: {} for batch in options.batches}
     for items in options.items:
@@ -70,7 +92,9 @@ def searches(workload: Workload, options: SpeedOptions) -> Iterator[Measured]:
             for batch in options.batches:
                 print(f"{workload.kind} IDs, {items:,} items, batch {batch}", flush=True)
                 systems = {name: system.search for name, (system, _) in built.items()}
-                for name, spent in measure_in_turns(systems, workload.draw_queries, batch, options.rounds).items():
+                for name, spent in measure_in_turns(
+                    systems, workload.draw_queries, batch, options.rounds
+                ).items():
                     times[batch][name, items] = statistics.median(spent)
             for name, (system, seconds) in built.items():
                 seconds += 0 if name in DENSE else common
@@ -79,11 +103,24 @@ def searches(workload: Workload, options: SpeedOptions) -> Iterator[Measured]:
                     found = float((system.search(queries) == nearest).any(axis=1).mean())
                 spent = [times[batch][name, items] for batch in options.batches]
                 rows.append([items, name, *spent, system.bytes_per_item, seconds, found])
-        columns = [Column("items", "", 0), Column("system"), *(Column(f"batch {batch}", "ms", 2) for batch in times)]
-        columns += [Column("bytes per item", "", 1), Column("built in", "s", 1), Column("found", "%", 1)]
+        columns = [
+            Column("items", "", 0),
+            Column("system"),
+            *(Column(f"batch {batch}", "ms", 2) for batch in times),
+        ]
+        columns += [
+            Column("bytes per item", "", 1),
+            Column("built in", "s", 1),
+            Column("found", "%", 1),
+        ]
         title = f"{workload.kind.capitalize()} IDs"
         plots = [
-            lines(f"{title}, batch {batch}, ms per query", cells, Axis("items", log=True), "ms per query")
+            lines(
+                f"{title}, batch {batch}, ms per query",
+                cells,
+                Axis("items", log=True),
+                "ms per query",
+            )
             for batch, cells in times.items()
         ]
         note = f"{NOTES[workload.kind]} {NOTES['searches'].format(results=K, scanned=SCANNED)}"
@@ -101,26 +138,45 @@ def lines(title: str, cells: dict[tuple[str, int], float], x: Axis, y: str) -> P
     series = []
     for name in dict.fromkeys(name for name, _ in cells):
         sizes = [size for system, size in cells if system == name]
-        series.append(Series(name, [float(size) for size in sizes], [cells[name, size] for size in sizes]))
+        series.append(
+            Series(name, [float(size) for size in sizes], [cells[name, size] for size in sizes])
+        )
     return Plot(title, "lines", x, Axis(y, log=True), series)
 
 
 def equal_hit_rate(engine: Engine, queries: EncodedSplit, options: SpeedOptions) -> Measured:
-    """IDs and dense search on the run's own test queries in the global pool: time and memory at equal hit rate."""
+    """IDs and dense search on the run's own test queries in the global pool: time and memory at
+    equal hit rate.
+    """
     dense = dense_of_run(engine)
     systems = ids_of_run(engine) | dense
     rates = {name: mean_hit_rate(system, queries) for name, system in systems.items()}
     searches = {name: system.search for name, system in systems.items()}
     draw = sampled(queries.encoded, options.seed)
-    times = {batch: measure_in_turns(searches, draw, batch, options.rounds) for batch in options.batches}
-    medians = {batch: {name: statistics.median(spent) for name, spent in times[batch].items()} for batch in times}
+    times = {
+        batch: measure_in_turns(searches, draw, batch, options.rounds) for batch in options.batches
+    }
+    medians = {
+        batch: {name: statistics.median(spent) for name, spent in times[batch].items()}
+        for batch in times
+    }
     rows: list[list[Cell]] = [
-        [name, rates[name], *(medians[batch][name] for batch in options.batches), system.bytes_per_item]
+        [
+            name,
+            rates[name],
+            *(medians[batch][name] for batch in options.batches),
+            system.bytes_per_item,
+        ]
         for name, system in systems.items()
     ]
     columns = [Column("system"), Column(f"hit@{CUT}", "%", 1, "high")]
     columns += [Column(f"batch {batch}", "ms", 2, "low") for batch in options.batches]
-    facts = {"items": engine.index.n, "queries": len(queries.cuts), "rows": len(queries.sets), "cut": CUT}
+    facts = {
+        "items": engine.index.n,
+        "queries": len(queries.cuts),
+        "rows": len(queries.sets),
+        "cut": CUT,
+    }
     note = NOTES["equal"].format(**facts)
     tables = [Table("On the run", [*columns, Column("bytes per item", "", 0, "low")], rows, note)]
     plots = []
@@ -130,17 +186,32 @@ def equal_hit_rate(engine: Engine, queries: EncodedSplit, options: SpeedOptions)
             if name not in dense:
                 equal = fastest_equal(name, dense, rates, medians[batch])
                 slower = median_ratio(times[batch][name], times[batch][equal]) if equal else None
-                more = systems[name].bytes_per_item / systems[equal].bytes_per_item if equal else None
+                more = (
+                    systems[name].bytes_per_item / systems[equal].bytes_per_item if equal else None
+                )
                 pairs.append([name, equal or "none finds as much", slower, more])
-        columns = [Column("IDs"), Column("equaled by"), Column("× its time", "", 2), Column("× its bytes", "", 2)]
-        tables.append(Table(f"At equal hit rate, batch {batch}", columns, pairs, NOTES["equaled_by"]))
+        columns = [
+            Column("IDs"),
+            Column("equaled by"),
+            Column("× its time", "", 2),
+            Column("× its bytes", "", 2),
+        ]
+        tables.append(
+            Table(f"At equal hit rate, batch {batch}", columns, pairs, NOTES["equaled_by"])
+        )
         kinds = {name: name.split(",")[0] if name in dense else name for name in systems}
         series = []  # a line for all settings of an index
         for kind in dict.fromkeys(kinds.values()):
             names = [name for name in systems if kinds[name] == kind]
-            series.append(Series(kind, [medians[batch][name] for name in names], [rates[name] for name in names]))
+            series.append(
+                Series(
+                    kind, [medians[batch][name] for name in names], [rates[name] for name in names]
+                )
+            )
         title = f"Hit rate by time, batch {batch}"
-        plots.append(Plot(title, "lines", Axis("ms per query", log=True), Axis(f"hit@{CUT}", "%"), series))
+        plots.append(
+            Plot(title, "lines", Axis("ms per query", log=True), Axis(f"hit@{CUT}", "%"), series)
+        )
     return tables, plots
 
 
@@ -153,26 +224,35 @@ def mean_hit_rate(system: System, queries: EncodedSplit) -> float:
     return float(np.mean(rates))
 
 
-def fastest_equal(name: str, dense: Iterable[str], rates: dict[str, float], medians: dict[str, float]) -> str | None:
+def fastest_equal(
+    name: str, dense: Iterable[str], rates: dict[str, float], medians: dict[str, float]
+) -> str | None:
     """The fastest dense search whose hit rate is at least that of `name`; None if there is none."""
     as_good = [index for index in dense if rates[index] >= rates[name] - ROUNDING]
     return min(as_good, key=lambda index: medians[index], default=None)
 
 
 def figure_4(engine: Engine, options: SpeedOptions) -> Iterator[Measured]:
-    """The paper's Figure 4: queries per second by number of candidates, from the text to the results.
+    """The paper's Figure 4: queries per second by number of candidates, from the text to the
+    results.
 
-    Texts ask for images, and every system encodes them itself. Candidates are the run's images, and IDs recombined from
-    theirs. GRACE writes its IDs with Flamingo-3B; here every decoder has the layers and width of the run's, those of
-    GRACE's IDs random weights, so only the identifiers differ. Yields, after each size, all sizes so far. Raises
-    UserError if the run has no text or no image.
+    Texts ask for images, and every system encodes them itself. Candidates are the run's images, and
+    IDs recombined from theirs. GRACE writes its IDs with Flamingo-3B; here every decoder has the
+    layers and width of the run's, those of GRACE's IDs random weights, so only the identifiers
+    differ. Yields, after each size, all sizes so far. Raises UserError if the run has no text or no
+    image.
     """
     queries = text_queries(engine, options.seed)
     images = np.flatnonzero(engine.index.modalities == Modality.IMAGE)
     if not len(images):
-        raise UserError("no item of the run is an image, so text queries find none; name another run")
+        raise UserError(
+            "no item of the run is an image, so text queries find none; name another run"
+        )
     nothing = EncodedQueries.from_vectors(*np.zeros((2, 1, engine.encoder.dim), dtype=np.float32))
-    workload, batch = realistic(max(options.items), engine, nothing, options.seed, images), max(options.batches)
+    workload, batch = (
+        realistic(max(options.items), engine, nothing, options.seed, images),
+        max(options.batches),
+    )
     millions = sum(weights.numel() for weights in engine.decoder.parameters()) / 1e6
     facts = {"batch": batch, "beams": options.beams, "millions": millions, "images": len(images)}
     note = NOTES["figure_4"].format(**facts)
@@ -185,12 +265,17 @@ def figure_4(engine: Engine, options: SpeedOptions) -> Iterator[Measured]:
     @torch.inference_mode()
     def encode(drawn: list[Query], fuse: bool) -> EncodedQueries:
         """The embeddings of queries, and their fused features where a decoder reads them."""
-        texts, instructions = [query.text for query in drawn], [query.instruction for query in drawn]
+        texts, instructions = (
+            [query.text for query in drawn],
+            [query.instruction for query in drawn],
+        )
         features = engine.encoder.encode([None] * len(drawn), texts, instructions)
         embeddings = features.embedding()
         return EncodedQueries(None, embeddings, engine.fusion(features) if fuse else embeddings)
 
-    def from_text(name: str, workload: Workload, items: int, folder: Path, fuse: bool) -> Callable[[list[Query]], Any]:
+    def from_text(
+        name: str, workload: Workload, items: int, folder: Path, fuse: bool
+    ) -> Callable[[list[Query]], Any]:
         search = SYSTEMS[name](Setup.build(workload, items, options.beams, folder)).search
         return lambda drawn: search(encode(drawn, fuse))
 
@@ -207,30 +292,42 @@ def figure_4(engine: Engine, options: SpeedOptions) -> Iterator[Measured]:
             }
             for kind, scheme in (("structured", structured_ids), ("numeric", numeric_ids)):
                 rival = workload.with_random_decoder(*scheme(items), options.seed)
-                systems[f"GRACE's {kind} IDs"] = from_text("generate", rival, items, Path(folder), fuse=False)
+                systems[f"GRACE's {kind} IDs"] = from_text(
+                    "generate", rival, items, Path(folder), fuse=False
+                )
             times = measure_in_turns(systems, draw, batch, options.rounds)
         cells |= {(name, items): 1000 / statistics.median(spent) for name, spent in times.items()}
         plot = lines(title, cells, Axis("candidates", log=True), "queries per second")
         sizes = sorted({size for _, size in cells})
         columns = [Column("system"), *(Column(f"{size:,} items", "", 2, "high") for size in sizes)]
-        rows: list[list[Cell]] = [[name, *(cells.get((name, size)) for size in sizes)] for name in systems]
+        rows: list[list[Cell]] = [
+            [name, *(cells.get((name, size)) for size in sizes)] for name in systems
+        ]
         yield [Table(title, columns, rows, note)], [plot]
 
 
 def text_queries(engine: Engine, seed: int) -> list[Query]:
-    """Texts of items, with an instruction that asks for images. Raises UserError if no item has a text."""
+    """Texts of items, with an instruction that asks for images. Raises UserError if no item has a
+    text.
+    """
     index = engine.index
-    rows = np.random.default_rng(seed).permutation(np.flatnonzero(index.modalities != Modality.IMAGE))[:TEXTS]
+    rows = np.random.default_rng(seed).permutation(
+        np.flatnonzero(index.modalities != Modality.IMAGE)
+    )[:TEXTS]
     texts = [item.text for item in index.items(rows) if item.text]
     if not texts:
-        raise UserError("no item of the run has a text, so there are no text queries; name another run")
-    asking = [known.text for known in index.instructions if known[:2] == (Modality.TEXT, Modality.IMAGE)]
+        raise UserError(
+            "no item of the run has a text, so there are no text queries; name another run"
+        )
+    asking = [
+        known.text for known in index.instructions if known[:2] == (Modality.TEXT, Modality.IMAGE)
+    ]
     return [Query(text=text, instruction=asking[0] if asking else "") for text in texts]
 
 
 def whole_query(engine: Engine, options: SpeedOptions) -> Measured:
-    """What one person waits for: each stage, and whole searches. The pictures are random, and new in every round,
-    because the engine remembers those that it has seen.
+    """What one person waits for: each stage, and whole searches. The pictures are random, and new
+    in every round, because the engine remembers those that it has seen.
     """
     encoder, device = engine.encoder, engine.device
     text, _ = encoder.wording(INSTRUCTION, TEXT)
@@ -267,6 +364,8 @@ def whole_query(engine: Engine, options: SpeedOptions) -> Measured:
         "whole query: picture and text": partial(whole, TEXT, True),
     }
     times = measure_in_turns(stages, draw, 1, options.rounds)
-    rows: list[list[Cell]] = [[name, statistics.median(spent), min(spent)] for name, spent in times.items()]
+    rows: list[list[Cell]] = [
+        [name, statistics.median(spent), min(spent)] for name, spent in times.items()
+    ]
     columns = [Column("one query"), Column("median", "ms", 1), Column("least", "ms", 1)]
     return [Table("One query", columns, rows, f"Batch 1, {engine.index.n:,} items.")], []

@@ -31,43 +31,54 @@ K = 50  # results; of a scan SCANNED, which are re-ranked
 EF_SEARCH = (4, 8, 16, 32, 64, 128, 256)  # of HNSW
 PROBES = (1, 2, 4, 8, 16, 32, 64, 128)  # inverted lists that IVF-PQ reads
 MAX_IN_MEMORY = 1_000_000  # vectors up to which an index keeps all of them in float32
-# Larger collections leave these out: they take long to build, and the embeddings of more items fill a disk.
+# Larger collections leave these out: they take long to build, and the embeddings of more items fill
+# a disk.
 MAX_ITEMS = {"HNSW": 100_000, "IVF-PQ": 5_600_000, "flat": 10_000_000}
 BLOCK = 16_384  # IDs that are converted at once
-MAX_TRAINING, DIMS_PER_BYTE = 50_000, 8  # vectors that IVF-PQ is trained on; dims that it keeps in a byte
+# vectors that IVF-PQ is trained on; dims that it keeps in a byte
+MAX_TRAINING, DIMS_PER_BYTE = 50_000, 8
 CACHED_PREFIXES = 32_768  # more than 32 queries of 50 beams look up
 DEAD_END = [0]  # after an invalid prefix, which a beam of probability 0 may be
 
-AllowedTokens = Callable[[int, Tensor], list[int]]  # query number, tokens so far -> tokens that may follow
+# query number, tokens so far -> tokens that may follow
+AllowedTokens = Callable[[int, Tensor], list[int]]
 
 
 @dataclass(frozen=True)
 class System:
     """A system over one collection, built."""
 
-    search: Callable[[EncodedQueries], Any]  # -> rows (b, ·), best first, padded with −1; of transformers, see Generate
+    # -> rows (b, ·), best first, padded with −1; of transformers, see Generate
+    search: Callable[[EncodedQueries], Any]
     bytes_per_item: float  # without the weights of models
 
 
 class GeometryLogits(LogitsProcessor):
-    """Adds the geometry of the next level's codes, which `IDDecoder` adds to the logits of T5, before the softmax."""
+    """Adds the geometry of the next level's codes, which `IDDecoder` adds to the logits of T5,
+    before the softmax.
+    """
 
     def __init__(self, decoder: IDDecoder, z: Tensor, beams: int):
         self._decoder, self._z = decoder, z.repeat_interleave(beams, dim=0)  # (b · w, d)
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        """input_ids (b · w, 1 + level), scores (b · w, V) log-probabilities -> those with geometry."""
+        """input_ids (b · w, 1 + level), scores (b · w, V) log-probabilities -> those with
+        geometry.
+        """
         config, level, residual = self._decoder.config, input_ids.shape[1] - 1, self._z
         codebooks = self._decoder.codebooks
         for token, offset, codebook in zip(input_ids.T[1:], config.offsets, codebooks):
-            residual = residual - codebook[(token - offset).clamp(0, len(codebook) - 1)]  # clamp: dead ends
+            # clamp: dead ends
+            residual = residual - codebook[(token - offset).clamp(0, len(codebook) - 1)]
         scaled = codeword_scores(residual, codebooks[level]) * self._decoder.log_scales[level].exp()
         start, end = config.offsets[level], config.offsets[level] + len(codebooks[level])
         return (scores + F.pad(scaled, (start, config.vocabulary - end))).log_softmax(-1)
 
 
 class Generate:
-    """The published search: `generate` of transformers, constrained by a Python callback per beam."""
+    """The published search: `generate` of transformers, constrained by a Python callback per
+    beam.
+    """
 
     def __init__(self, decoder: IDDecoder, allowed: AllowedTokens, beams: int):
         self._decoder, self._allowed, self._beams = decoder, allowed, beams
@@ -75,12 +86,18 @@ class Generate:
 
     @torch.inference_mode()
     def __call__(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        """features (b, d) -> codes (b, w, M) and scores (b, w). Codes of beams of probability 0 are meaningless."""
+        """features (b, d) -> codes (b, w, M) and scores (b, w). Codes of beams of probability 0 are
+        meaningless.
+        """
         config, t5 = self._decoder.config, self._decoder.t5
-        processors = LogitsProcessorList([PrefixConstrainedLogitsProcessor(self._allowed, self._beams)])
+        processors = LogitsProcessorList(
+            [PrefixConstrainedLogitsProcessor(self._allowed, self._beams)]
+        )
         if config.geometry:
             processors.insert(0, GeometryLogits(self._decoder, features.to(t5.device), self._beams))
-        prefix = self._decoder.project(features.to(t5.device)).unflatten(-1, (config.prefix, config.width))
+        prefix = self._decoder.project(features.to(t5.device)).unflatten(
+            -1, (config.prefix, config.width)
+        )
         output = t5.generate(
             inputs_embeds=prefix,
             attention_mask=torch.ones(prefix.shape[:2], device=prefix.device),
@@ -102,7 +119,8 @@ class Generate:
 def trie_callback(pool: Pool, decoder: IDDecoder) -> AllowedTokens:
     """The tokens that may follow a prefix, from our trie; what follows the last prefixes is kept.
 
-    The published code walks through nested dicts instead, which takes as long and about a hundred times the memory.
+    The published code walks through nested dicts instead, which takes as long and about a hundred
+    times the memory.
     """
     offsets = decoder.config.offsets
 
@@ -112,7 +130,9 @@ def trie_callback(pool: Pool, decoder: IDDecoder) -> AllowedTokens:
         if node < 0:  # one ID left: cheaper to read from the table
             return {int(pool.table.codes(np.array(~node))[level]) + offsets[level]: node}
         children = pool.trie.children(torch.tensor([node], device=pool.trie.device), level)
-        return dict(zip((children.code + offsets[level]).tolist(), children.node.tolist(), strict=True))
+        return dict(
+            zip((children.code + offsets[level]).tolist(), children.node.tolist(), strict=True)
+        )
 
     def allowed(_: int, prefix: Tensor) -> list[int]:
         node: Any = pool.trie.root
@@ -129,7 +149,9 @@ def trie_callback(pool: Pool, decoder: IDDecoder) -> AllowedTokens:
 def transformers_generate(setup: Setup) -> System:
     decoder, pool = setup.workload.decoder, setup.pool
     search = Generate(decoder, trie_callback(pool, decoder), setup.beams)
-    return System(lambda queries: search(queries.z), (pool.table.nbytes + pool.trie.nbytes) / setup.items)
+    return System(
+        lambda queries: search(queries.z), (pool.table.nbytes + pool.trie.nbytes) / setup.items
+    )
 
 
 def by_ids(mode: str, settle: bool, setup: Setup) -> System:
@@ -141,8 +163,11 @@ def by_ids(mode: str, settle: bool, setup: Setup) -> System:
         compiling(pool.table.code_sizes).result()
 
     def search(queries: EncodedQueries) -> np.ndarray:
-        _, candidates = searching.search(queries.z, pool, mode=mode, beams=setup.beams, settle=settle)
-        rows = np.full((len(candidates.counts), candidates.counts.max()), -1)  # most candidates of a query
+        _, candidates = searching.search(
+            queries.z, pool, mode=mode, beams=setup.beams, settle=settle
+        )
+        # most candidates of a query
+        rows = np.full((len(candidates.counts), candidates.counts.max()), -1)
         rows[candidates.query, candidates.generated_rank - 1] = candidates.row
         return rows
 
@@ -170,14 +195,19 @@ def residual_quantizer(setup: Setup) -> System:
     bits, kind = faiss.UInt64Vector(), faiss.AdditiveQuantizer.ST_norm_float
     faiss.copy_array_to_vector(np.array(widths, dtype=np.uint64), bits)
     index = faiss.IndexResidualQuantizer(codebooks[0].shape[1], bits, faiss.METRIC_L2, kind)
-    words = [F.pad(book, (0, 0, 0, (1 << width) - len(book))) for book, width in zip(codebooks, widths, strict=True)]
+    words = [
+        F.pad(book, (0, 0, 0, (1 << width) - len(book)))
+        for book, width in zip(codebooks, widths, strict=True)
+    ]
     faiss.copy_array_to_vector(torch.cat(words).cpu().numpy().ravel(), index.rq.codebooks)
     index.is_trained = index.rq.is_trained = True
     packed = np.empty((setup.items, index.code_size), dtype=np.uint8)
     norms = squared_norms(setup.pool, Codewords(codebooks)).cpu().numpy()
     for first in range(0, setup.items, BLOCK):
         codes = table.codes(np.arange(first, min(first + BLOCK, setup.items))).astype(np.int32)
-        codes_at, packed_at, norms_at = (faiss.swig_ptr(array) for array in (codes, packed[first:], norms[first:]))
+        codes_at, packed_at, norms_at = (
+            faiss.swig_ptr(array) for array in (codes, packed[first:], norms[first:])
+        )
         index.rq.pack_codes(len(codes), codes_at, packed_at, -1, norms_at)
     faiss.copy_array_to_vector(packed.ravel(), index.codes)
     index.ntotal = setup.items
@@ -186,13 +216,17 @@ def residual_quantizer(setup: Setup) -> System:
 
 
 def flat(embeddings: Vectors) -> System:
-    """Exact search of embeddings (n, d), in float32 or, of more than MAX_IN_MEMORY vectors, streamed from disk."""
+    """Exact search of embeddings (n, d), in float32 or, of more than MAX_IN_MEMORY vectors,
+    streamed from disk.
+    """
     if len(embeddings) <= MAX_IN_MEMORY:
         index = faiss.IndexFlatIP(embeddings.shape[1])
         add_all(index, embeddings)
         return by_faiss(index, "", (0,))[0]
     size = 2.0 * embeddings.shape[1]
-    return System(lambda queries: flat_search(embeddings, queries.embeddings.cpu().numpy(), K)[1], size)
+    return System(
+        lambda queries: flat_search(embeddings, queries.embeddings.cpu().numpy(), K)[1], size
+    )
 
 
 def ivf_pq(embeddings: Vectors, values: tuple[int, ...]) -> list[System]:
@@ -236,16 +270,26 @@ DENSE = ("flat", "HNSW", "IVF-PQ")  # the others read IDs
 
 
 def ids_of_run(engine: Engine) -> dict[str, System]:
-    """The ways to find candidates as the run was tuned, and what orders them, over the whole index."""
-    table, trie = engine.pool.table.nbytes / engine.index.n, engine.pool.trie.nbytes / engine.index.n
+    """The ways to find candidates as the run was tuned, and what orders them, over the whole
+    index.
+    """
+    table, trie = (
+        engine.pool.table.nbytes / engine.index.n,
+        engine.pool.trie.nbytes / engine.index.n,
+    )
 
     def by_options(mode: str, order: str) -> System:
         options = SearchOptions(k=K, mode=mode, order=order)
         size = table + trie * (options.mode != "scan") + 4 * (options.mode != "generate")
-        size += 2 * engine.index.config.dim * (options.order != "score")  # of the embedding, fp16 as stored
+        # of the embedding, fp16 as stored
+        size += 2 * engine.index.config.dim * (options.order != "score")
         return System(lambda queries: engine.retrieve(queries, options).ranked.rows, size)
 
-    names = {"generate": ("score", "cosine"), "scan": ("score", "cosine", "fused"), "both": ("cosine", "fused")}
+    names = {
+        "generate": ("score", "cosine"),
+        "scan": ("score", "cosine", "fused"),
+        "both": ("cosine", "fused"),
+    }
     return {
         f"{mode}, {order}": by_options(mode, order)
         for mode, orders in names.items()
@@ -261,4 +305,6 @@ def dense_of_run(engine: Engine) -> dict[str, System]:
     if len(embeddings) <= MAX_IN_MEMORY:
         hnsw = by_faiss(build_hnsw(embeddings), "efSearch", EF_SEARCH)
         systems |= zip((f"HNSW, efSearch {value}" for value in EF_SEARCH), hnsw)
-    return systems | dict(zip((f"IVF-PQ, nprobe {value}" for value in PROBES), ivf_pq(embeddings, PROBES)))
+    return systems | dict(
+        zip((f"IVF-PQ, nprobe {value}" for value in PROBES), ivf_pq(embeddings, PROBES))
+    )

@@ -1,8 +1,9 @@
 """Time several systems in turns, in one process, on the same queries.
 
-A processor's speed changes from minute to minute, and between processes by more than the systems differ. So every
-round times each system once, on queries that no other round has, and starts with the next system. Compare medians
-over rounds, and two systems by the median of their ratios in each round.
+A processor's speed changes from minute to minute, and between processes by more than the systems
+differ. So every round times each system once, on queries that no other round has, and starts with
+the next system. Compare medians over rounds, and two systems by the median of their ratios in each
+round.
 """
 
 import os
@@ -23,7 +24,8 @@ from genius.search.batching import engine_thread
 Queries = TypeVar("Queries")
 Times = list[float]  # milliseconds per query of each round
 
-MIN_ROUNDS, PATIENCE = 2, 20.0  # a system that has had so many rounds gets no more after so many seconds
+# a system that has had so many rounds gets no more after so many seconds
+MIN_ROUNDS, PATIENCE = 2, 20.0
 CPUINFO = Path("/proc/cpuinfo")  # of Linux
 
 
@@ -37,8 +39,8 @@ def measure_in_turns(
 ) -> dict[str, Times]:
     """Time each system, if there are any, on one batch per round.
 
-    draw_queries: (batch size, round) -> queries. A system returns when its results are complete; each answers one
-    query of round 0 first, which is not timed.
+    draw_queries: (batch size, round) -> queries. A system returns when its results are complete;
+    each answers one query of round 0 first, which is not timed.
     """
 
     def seconds(search: Callable[[Queries], Any], queries: Queries) -> float:
@@ -56,7 +58,9 @@ def measure_in_turns(
         for name in names:
             if len(spent[name]) < MIN_ROUNDS or sum(spent[name]) <= patience:
                 spent[name].append(call(partial(seconds, systems[name], queries)))
-    return {name: [1000 * second / batch for second in of_system] for name, of_system in spent.items()}
+    return {
+        name: [1000 * second / batch for second in of_system] for name, of_system in spent.items()
+    }
 
 
 def median_ratio(slow: Times, fast: Times) -> float:
@@ -66,7 +70,9 @@ def median_ratio(slow: Times, fast: Times) -> float:
 
 def describe_machine(device: torch.device) -> str:
     """The machine that is timed and the versions of the libraries, without the name of the host."""
-    versions = [f"{library.__name__} {library.__version__}" for library in (torch, transformers, faiss)]
+    versions = [
+        f"{library.__name__} {library.__version__}" for library in (torch, transformers, faiss)
+    ]
     threads = engine_thread().call(torch.get_num_threads)
     parts = [processor_name(), f"{threads} of {os.cpu_count()} threads"]
     if device.type == "cuda":
@@ -80,7 +86,10 @@ def processor_name() -> str:
         lines = CPUINFO.read_text(encoding="utf-8").splitlines()
     except OSError:
         return platform.processor() or platform.machine()
-    fields = {name.strip(): value.strip() for name, value in (line.split(":", 1) for line in lines if ":" in line)}
+    fields = {
+        name.strip(): value.strip()
+        for name, value in (line.split(":", 1) for line in lines if ":" in line)
+    }
     flags = fields.get("flags", "").split()
     known = [flag for flag in ("avx2", "avx512f", "avx512_bf16", "amx_bf16") if flag in flags]
     return f"{fields.get('model name', platform.machine())} ({', '.join(known)})"

@@ -1,9 +1,11 @@
 """What is searched: IDs, a decoder, queries and vectors.
 
-    uniform      random IDs, an untrained decoder of the paper's size, queries and vectors in random directions
-    realistic    the IDs of a run, its decoder and embeddings; a collection larger than the run's adds items whose IDs
-                 begin like that of one item of the run and end like that of another, and whose vectors are noisy
-                 copies of the first item's, so prefixes branch as unevenly as those of the run
+    uniform      random IDs, an untrained decoder of the paper's size, queries and vectors in random
+                 directions
+    realistic    the IDs of a run, its decoder and embeddings; a collection larger than the run's
+                 adds items whose IDs begin like that of one item of the run and end like that of
+                 another, and whose vectors are noisy copies of the first item's, so prefixes branch
+                 as unevenly as those of the run
     GRACE's      structured and numeric IDs, by a decoder of the same size with random weights
 
 A small collection is the beginning of a large one.
@@ -41,14 +43,21 @@ class Workload:
     kind: str
     decoder: IDDecoder
     packed: np.ndarray  # (n, B)
-    draw_queries: Callable[[int, int], EncodedQueries]  # (count, round) -> queries; other ones in each round
+    # (count, round) -> queries; other ones in each round
+    draw_queries: Callable[[int, int], EncodedQueries]
     vectors: Callable[[np.ndarray], Tensor]  # rows (b,) -> (b, d), normalized
 
-    def with_random_decoder(self, codes: np.ndarray, code_sizes: tuple[int, ...], seed: int) -> "Workload":
+    def with_random_decoder(
+        self, codes: np.ndarray, code_sizes: tuple[int, ...], seed: int
+    ) -> "Workload":
         """Other IDs, codes (n, M), and a decoder of the same size with random weights."""
         torch.manual_seed(seed)
         config = replace(
-            self.decoder.config, levels=len(code_sizes), sizes=code_sizes, geometry=False, decoder_weight=1.0
+            self.decoder.config,
+            levels=len(code_sizes),
+            sizes=code_sizes,
+            geometry=False,
+            decoder_weight=1.0,
         )
         decoder = IDDecoder(config).eval().to(self.decoder.codebooks[0].device)
         return replace(self, decoder=decoder, packed=pack(codes, code_sizes))
@@ -77,7 +86,10 @@ class Setup:
     def embeddings(self) -> np.ndarray:
         """(items, d) fp16, memory-mapped. Raises UserError if they cannot be written."""
         dim = self.workload.vectors(np.arange(1)).shape[1]
-        file, blocks = self.folder / "embeddings.npy", np.array_split(np.arange(self.items), -(-self.items // BLOCK))
+        file, blocks = (
+            self.folder / "embeddings.npy",
+            np.array_split(np.arange(self.items), -(-self.items // BLOCK)),
+        )
         with disk_errors_explained(self.folder, "name another folder in TMPDIR, or fewer --items"):
             parts = (self.workload.vectors(rows).numpy() for rows in blocks)
             write_array(file, (self.items, dim), np.float16, parts)
@@ -90,11 +102,15 @@ def uniform(items: int, config: DecoderConfig, seed: int, device: torch.device) 
     decoder, rng = IDDecoder(config).eval(), np.random.default_rng(seed)
     for codebook in decoder.codebooks:
         codebook.copy_(torch.randn_like(codebook) / config.dim**0.5)
-    codes = np.stack([rng.integers(size, size=items, dtype=np.int32) for size in config.code_sizes], axis=1)
+    codes = np.stack(
+        [rng.integers(size, size=items, dtype=np.int32) for size in config.code_sizes], axis=1
+    )
 
     def directions(count: int, *key: int) -> Tensor:
         rng = np.random.default_rng((seed, *key))
-        return F.normalize(torch.from_numpy(rng.standard_normal((count, config.dim), dtype=np.float32)))
+        return F.normalize(
+            torch.from_numpy(rng.standard_normal((count, config.dim), dtype=np.float32))
+        )
 
     def draw_queries(count: int, number: int) -> EncodedQueries:
         queries = directions(count, 0, number)
@@ -119,7 +135,9 @@ def realistic(
     index, rng = engine.index, np.random.default_rng(seed)
     rows = np.arange(index.n) if rows is None else rows
     n, sizes, known = len(rows), index.code_sizes, index.codes(rows).astype(np.int32)
-    begins = np.concatenate([rng.permutation(n), rng.integers(n, size=max(items - n, 0))])[:items].astype(np.int32)
+    begins = np.concatenate([rng.permutation(n), rng.integers(n, size=max(items - n, 0))])[
+        :items
+    ].astype(np.int32)
     ends = np.concatenate([begins[:n], rng.integers(n, size=max(items - n, 0)).astype(np.int32)])
     kept = rng.integers(min(2, len(sizes) - 1), len(sizes), size=items)  # leading codes
     packed = np.empty((items, packed_bytes(sizes)), dtype=np.uint8)
@@ -129,9 +147,15 @@ def realistic(
         packed[part] = pack(np.where(own, known[begins[part]], known[ends[part]]), sizes)
 
     def vectors(chosen: np.ndarray) -> Tensor:
-        exact = torch.from_numpy(np.asarray(index.embeddings[rows[begins[chosen]]], dtype=np.float32))
+        exact = torch.from_numpy(
+            np.asarray(index.embeddings[rows[begins[chosen]]], dtype=np.float32)
+        )
         rng = np.random.default_rng((seed, 1, int(chosen[0])))
-        noise = torch.from_numpy(rng.standard_normal(exact.shape, dtype=np.float32)) * NOISE / exact.shape[1] ** 0.5
+        noise = (
+            torch.from_numpy(rng.standard_normal(exact.shape, dtype=np.float32))
+            * NOISE
+            / exact.shape[1] ** 0.5
+        )
         return F.normalize(torch.where(torch.from_numpy(chosen < n)[:, None], exact, exact + noise))
 
     return Workload("realistic", engine.decoder, packed, sampled(queries, seed), vectors)
@@ -148,7 +172,9 @@ def sampled(queries: EncodedQueries, seed: int) -> Callable[[int, int], EncodedQ
 
 
 def structured_ids(n: int) -> tuple[np.ndarray, tuple[int, ...]]:
-    """GRACE's: (n, M) codes of a full tree, the last the number within its leaf; and the codes of each level."""
+    """GRACE's: (n, M) codes of a full tree, the last the number within its leaf; and the codes of
+    each level.
+    """
     depth = 0
     while LEAF * BRANCHES**depth < n:
         depth += 1
@@ -160,4 +186,6 @@ def structured_ids(n: int) -> tuple[np.ndarray, tuple[int, ...]]:
 def numeric_ids(n: int) -> tuple[np.ndarray, tuple[int, ...]]:
     """GRACE's: (n, M) decimal digits of 0 … n − 1, and the codes of each level."""
     digits = max(2, len(str(n - 1)))
-    return (np.arange(n)[:, None] // 10 ** np.arange(digits - 1, -1, -1) % 10).astype(np.int32), (10,) * digits
+    return (np.arange(n)[:, None] // 10 ** np.arange(digits - 1, -1, -1) % 10).astype(np.int32), (
+        10,
+    ) * digits

@@ -41,14 +41,20 @@ def panel(context: Context, endpoints: Sequence[Callable[..., Any]]) -> Panel:
 
 def endpoint_view(function: Callable, id: str) -> dict[str, Any]:
     """What api.js draws of an endpoint: its parameters, and calls of it."""
-    summary, details, meanings = (" ".join(part.split()) for part in (inspect.getdoc(function) or "").split("\n\n"))
+    summary, details, meanings = (
+        " ".join(part.split()) for part in (inspect.getdoc(function) or "").split("\n\n")
+    )
     hints, parameters = get_type_hints(function), inspect.signature(function).parameters.values()
     names = "|".join(parameter.name for parameter in parameters)
     parts = re.split(rf"\b({names}): ", meanings)[1:]  # name, meaning, name, meaning …
     meaning = dict(zip(parts[::2], parts[1::2], strict=True))
-    arguments = {name: id if value == "{id}" else value for name, value in EXAMPLE_CALLS[function.__name__].items()}
+    arguments = {
+        name: id if value == "{id}" else value
+        for name, value in EXAMPLE_CALLS[function.__name__].items()
+    }
     defaults = {
-        parameter.name: None if parameter.default is parameter.empty else parameter.default for parameter in parameters
+        parameter.name: None if parameter.default is parameter.empty else parameter.default
+        for parameter in parameters
     }
     return {
         "name": function.__name__,

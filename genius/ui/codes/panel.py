@@ -25,7 +25,8 @@ from genius.ui.common.queries import open_upload, upload_path
 MODALITIES = {modality.name.lower(): modality for modality in Modality}
 FOUND, NEAREST, CHANGED = 12, 6, 6  # codes that are shown
 FOUND_NOTE = (
-    "Ranked by how many of a code’s items fit, times their share of its items, so that of two that fit alike the "
+    "Ranked by how many of a code’s items fit, times their share of its items, so that of "
+    "two that fit alike the "
     "larger one comes first."
 )
 
@@ -73,13 +74,19 @@ class Codes:
         naming = profiles.words.naming(spread(matches.rows, SAMPLE))
         overview, around = profiles.overview(matches), relatives(profiles.table, pattern)
         codes, counts = matches.children()
-        nexts = view.next_codes(codes.tolist(), counts.tolist(), pattern, self.forced, self.describe)
+        nexts = view.next_codes(
+            codes.tolist(), counts.tolist(), pattern, self.forced, self.describe
+        )
         return {
-            **view.pattern_summary(pattern, overview, len(profiles.table), self.forced, naming, around),
+            **view.pattern_summary(
+                pattern, overview, len(profiles.table), self.forced, naming, around
+            ),
             "introduction": "" if pattern else view.introduction(len(self.code_sizes), self.forced),
             "next": nexts,
             "second": self.second_codes() if self.forced and not pattern else None,
-            "meaning": view.meaning_view(profiles.meaning(pattern)) if pattern and len(matches) else None,
+            "meaning": view.meaning_view(profiles.meaning(pattern))
+            if pattern and len(matches)
+            else None,
             "nearness": self.nearness_of(matches) if pattern else None,
             "page": self.items_page(matches, kind, page),
         }
@@ -94,7 +101,9 @@ class Codes:
         return found and found | {"title": "Second codes"}
 
     def describe(self, prefix: Pattern) -> dict[str, Any]:
-        """The name of a code and its picture; of a code without a name, what one of its items is."""
+        """The name of a code and its picture; of a code without a name, what one of its items
+        is.
+        """
         is_open = self.forced and prefix[0] is None
         kinds = Modality if is_open else prefix[:1]
         names = [name for kind in kinds if (name := self.namer.name((kind, *prefix[1:])))]
@@ -120,7 +129,11 @@ class Codes:
         """The codes nearest to those of a pattern."""
         pattern = parse_pattern(code, self.code_sizes)
         found = self.namer.search_of(self.engine.index).near(pattern, NEAREST)
-        return view.found_view("Nearest codes", "of other branches", found, self.tiles) if found else None
+        return (
+            view.found_view("Nearest codes", "of other branches", found, self.tiles)
+            if found
+            else None
+        )
 
     def on_random(self) -> dict[str, str]:
         """A code by chance."""
@@ -137,7 +150,10 @@ class Codes:
         row = row_of(self.engine.index, item) if item else picture_to_guess(self.profiles, seed)
         (answer,) = self.tiles([row])
         steps = guess(self.profiles, row)
-        return {"answer": answer, "steps": view.guess_view(steps, answer["codes"], self.forced, self.tiles)}
+        return {
+            "answer": answer,
+            "steps": view.guess_view(steps, answer["codes"], self.forced, self.tiles),
+        }
 
     def on_change(self, code: str, level: int = 1) -> dict[str, Any]:
         """What becomes of the beginning of an ID if one of its codes is another; level 0: the
@@ -145,13 +161,21 @@ class Codes:
         """
         codes = parse_pattern(code, self.code_sizes)
         known = tuple(one for one in codes if one is not None)
-        if known != codes or not 0 <= level < len(codes) or not len(self.profiles.table.match(codes)):
+        if (
+            known != codes
+            or not 0 <= level < len(codes)
+            or not len(self.profiles.table.match(codes))
+        ):
             raise UserError("Name the beginning of an item’s ID, and which of its codes to change.")
         if level or not self.forced:
             groups = change_code(self.profiles, known, level, CHANGED)
         else:
             groups = change_first(self.profiles, known)
-        return {"codes": list(codes), "level": level, "rows": view.groups_view(groups, level, self.forced, self.tiles)}
+        return {
+            "codes": list(codes),
+            "level": level,
+            "rows": view.groups_view(groups, level, self.forced, self.tiles),
+        }
 
     def find_codes(self, text: str = "", picture: gr.FileData | None = None) -> dict:
         """Find the codes that mean something, by words, a sentence, a picture or both.
@@ -166,12 +190,18 @@ class Codes:
         query = Query(text=text, image=image, reading=UNREAD)
         check_query(query)
         embedding = self.engine.encode([query]).embeddings[0].cpu().numpy()
-        found = self.namer.search_of(self.engine.index).find(embedding, text, image is not None, FOUND)
-        return view.found_view(f"Codes for {formatting.describe_query(query)}", FOUND_NOTE, found, self.tiles)
+        found = self.namer.search_of(self.engine.index).find(
+            embedding, text, image is not None, FOUND
+        )
+        return view.found_view(
+            f"Codes for {formatting.describe_query(query)}", FOUND_NOTE, found, self.tiles
+        )
 
     def measure_health(self, index: Index) -> dict[str, Any]:
         codes = self.namer.profiles_of(index).table.table
-        return view.health_view(table_health(codes, index.modalities), bucket_histogram(codes), self.forced)
+        return view.health_view(
+            table_health(codes, index.modalities), bucket_histogram(codes), self.forced
+        )
 
     def items_page(self, matches: Matches, kind: str, page: int) -> dict[str, Any]:
         """A page of the matching items; the last one where there are fewer. kind: only these items;
@@ -180,7 +210,11 @@ class Codes:
         if kind not in ("", *MODALITIES) or page < 0:
             raise UserError("There is no such page; reload the page.")
         index = self.engine.index
-        rows = matches.rows[index.modalities[matches.rows] == MODALITIES[kind]] if kind else matches.rows
+        rows = (
+            matches.rows[index.modalities[matches.rows] == MODALITIES[kind]]
+            if kind
+            else matches.rows
+        )
         if not len(rows):  # the last of them was removed since
             kind, page, rows = "", 0, matches.rows
         pages = -(-len(rows) // view.PAGE_SIZE)
@@ -190,7 +224,11 @@ class Codes:
         if pages > 1:
             note = f"{first + 1:,} to {first + len(shown):,} of {len(rows):,}, {note}"
         shares = view.modality_shares(self.profiles.overview(matches))
-        filters = [{"name": "All", "modality": "", "items": f"{len(matches):,}"}, *shares] if len(shares) > 1 else []
+        filters = (
+            [{"name": "All", "modality": "", "items": f"{len(matches):,}"}, *shares]
+            if len(shares) > 1
+            else []
+        )
         return {
             "tiles": self.tiles(shown),
             "note": note,

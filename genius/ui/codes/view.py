@@ -30,7 +30,10 @@ def naming_view(naming: Naming) -> dict[str, Any]:
     if naming.checked < MIN_ITEMS:
         return {"label": "", "checked": ""}
     fits = f"fits {naming.fits:,} of {naming.checked:,}" if naming.words else ""
-    return {"label": naming.label, "checked": fits or f"no word fits most of {naming.checked:,} items"}
+    return {
+        "label": naming.label,
+        "checked": fits or f"no word fits most of {naming.checked:,} items",
+    }
 
 
 def level_name(level: int, forced: bool) -> str:
@@ -46,14 +49,23 @@ def code_name(code: int | None, level: int, forced: bool) -> str:
 
 
 def pattern_summary(
-    pattern: Pattern, overview: Overview, total: int, forced: bool, naming: Naming, around: Relatives
+    pattern: Pattern,
+    overview: Overview,
+    total: int,
+    forced: bool,
+    naming: Naming,
+    around: Relatives,
 ) -> dict[str, Any]:
     """The open pattern: breadcrumbs, name, number of items, modalities, use of the next level, the
     codes around it.
     """
     crumbs = [{"name": "all", "key": "", "open": False}]
     crumbs += [
-        {"name": code_name(code, level, forced), "key": key_of(trimmed(pattern[: level + 1])), "open": code is None}
+        {
+            "name": code_name(code, level, forced),
+            "key": key_of(trimmed(pattern[: level + 1])),
+            "open": code is None,
+        }
         for level, code in enumerate(pattern)
     ]
     needs_name = len(pattern) > int(forced)
@@ -74,9 +86,12 @@ def pattern_summary(
 
 def introduction(levels: int, forced: bool) -> str:
     """What codes are, for who has none open."""
-    first = " The first is its kind, the others are its meaning, from coarse to fine." if forced else ""
+    first = (
+        " The first is its kind, the others are its meaning, from coarse to fine." if forced else ""
+    )
     return (
-        f"Every item has an ID of {levels} codes.{first} Items with the same first codes are alike. "
+        f"Every item has an ID of {levels} codes.{first} Items with the same first codes "
+        "are alike. "
         "Choose a code to see what it means."
     )
 
@@ -87,7 +102,10 @@ def sentences(pattern: Pattern, overview: Overview, total: int) -> list[str]:
         return ["No item has these codes. Replace one with * to see similar ones."]
     share, parent = f"{percent(overview.items / total)} of all items", pattern[:-1]
     if trimmed(parent):
-        share += f", {percent(overview.items / overview.siblings)} of those that match {format_pattern(parent)}"
+        share += (
+            f", {percent(overview.items / overview.siblings)} of those that match "
+            f"{format_pattern(parent)}"
+        )
     return [f"{share}."] * bool(pattern) + [_next_level_sentence(overview)]
 
 
@@ -95,11 +113,20 @@ def _next_level_sentence(overview: Overview) -> str:
     if overview.next_level is None:
         if overview.items == 1:
             return "This is a complete ID: one item has it."
-        return "This is a complete ID: these items share it, as a bucket, and only re-ranking orders them."
+        return (
+            "This is a complete ID: these items share it, as a bucket, and only re-ranking "
+            "orders them."
+        )
     used, perplexity = overview.next_level["used"], overview.next_level["perplexity"]
     if used == 1:
         return "All have the same next code."
-    sizes = "most of them small" if perplexity < used / 2 else "of similar size" if perplexity > 0.8 * used else ""
+    sizes = (
+        "most of them small"
+        if perplexity < used / 2
+        else "of similar size"
+        if perplexity > 0.8 * used
+        else ""
+    )
     return f"The next code splits them into {used:,} groups{', ' * bool(sizes)}{sizes}."
 
 
@@ -120,7 +147,8 @@ def modality_shares(overview: Overview) -> list[dict[str, Any]]:
 def meaning_view(meaning: Meaning) -> dict[str, Any]:
     """Words and factors of a code."""
     return {
-        "note": f"Of {count(meaning.checked, 'item')} looked at, so many fit the word: their text has it, or they are "
+        "note": f"Of {count(meaning.checked, 'item')} looked at, so many fit the word: their text "
+        "has it, or they are "
         "among those nearest to it.",
         "words": [
             {"word": word.word, "figure": f"{word.fits:,}", "share": word.fits / meaning.checked}
@@ -139,12 +167,18 @@ def meaning_view(meaning: Meaning) -> dict[str, Any]:
     }
 
 
-def nearness_view(nearness: Nearness, tiles: Mapping[int, Mapping[str, Any]], total: int) -> dict[str, Any] | None:
+def nearness_view(
+    nearness: Nearness, tiles: Mapping[int, Mapping[str, Any]], total: int
+) -> dict[str, Any] | None:
     """Typical and borderline items; None for a single item. tiles: by row."""
     if len(nearness.typical) < 2:
         return None
     sampled = nearness.sampled < total
-    sample = f"; based on an even sample of {nearness.sampled:,} of {count(total, 'item')}" if sampled else ""
+    sample = (
+        f"; based on an even sample of {nearness.sampled:,} of {count(total, 'item')}"
+        if sampled
+        else ""
+    )
 
     def group(title: str, note: str, pairs: Iterable[tuple[int, float]]) -> dict[str, Any]:
         return {
@@ -153,14 +187,26 @@ def nearness_view(nearness: Nearness, tiles: Mapping[int, Mapping[str, Any]], to
             "tiles": [{**tiles[row], "figure": number(cosine, 3)} for row, cosine in pairs],
         }
 
-    groups = [group("Typical", "nearest to the average of its items, with their similarity", nearness.typical)]
+    groups = [
+        group(
+            "Typical",
+            "nearest to the average of its items, with their similarity",
+            nearness.typical,
+        )
+    ]
     if nearness.borderline:
-        groups.append(group("Borderline", f"farthest from that average{sample}", nearness.borderline))
+        groups.append(
+            group("Borderline", f"farthest from that average{sample}", nearness.borderline)
+        )
     return {"groups": groups}
 
 
 def next_codes(
-    codes: Sequence[int], counts: Sequence[int], pattern: Pattern, forced: bool, describe: Callable[[Pattern], dict]
+    codes: Sequence[int],
+    counts: Sequence[int],
+    pattern: Pattern,
+    forced: bool,
+    describe: Callable[[Pattern], dict],
 ) -> dict[str, Any] | None:
     """The codes that follow a pattern, largest first. describe: what is known of one."""
     if not len(codes):
@@ -203,7 +249,9 @@ def found_view(title: str, note: str, codes: Sequence[FoundCode], tiles: Tiles) 
     }
 
 
-def guess_view(steps: Sequence[Group], codes: Sequence[int], forced: bool, tiles: Tiles) -> list[dict[str, Any]]:
+def guess_view(
+    steps: Sequence[Group], codes: Sequence[int], forced: bool, tiles: Tiles
+) -> list[dict[str, Any]]:
     """The steps of guessing a picture from its codes."""
     return [
         {
@@ -225,7 +273,9 @@ def guess_title(level: int, forced: bool) -> str:
     return f"{title}: the kind" if forced and level == 1 else title
 
 
-def groups_view(groups: Sequence[Group], level: int, forced: bool, tiles: Tiles) -> list[dict[str, Any]]:
+def groups_view(
+    groups: Sequence[Group], level: int, forced: bool, tiles: Tiles
+) -> list[dict[str, Any]]:
     """Groups of items that differ in the code at this level."""
     return [
         {
@@ -241,7 +291,9 @@ def groups_view(groups: Sequence[Group], level: int, forced: bool, tiles: Tiles)
     ]
 
 
-def health_view(health: Mapping[str, Any], buckets: Sequence[tuple[int, int]], forced: bool) -> dict[str, Any]:
+def health_view(
+    health: Mapping[str, Any], buckets: Sequence[tuple[int, int]], forced: bool
+) -> dict[str, Any]:
     """Use of each level, and how many items share an ID. health: as `table_health` gives it.
     buckets: (items per ID, number of IDs)."""
     levels = [
@@ -255,20 +307,26 @@ def health_view(health: Mapping[str, Any], buckets: Sequence[tuple[int, int]], f
         for level in health["levels"]
     ]
     shares = [(size, ids, size * ids / health["items"]) for size, ids in buckets]
-    shared_ids = [cells(count(size, "item"), f"{ids:,}", (percent(share), share)) for size, ids, share in shares]
+    shared_ids = [
+        cells(count(size, "item"), f"{ids:,}", (percent(share), share))
+        for size, ids, share in shares
+    ]
     of_levels = table(
         "Levels",
         ["level", "codes", "used", "unused", "effective codes"],
         levels,
-        "Unused codes have no items. Effective codes: how many codes of equal size would divide the items as finely; "
+        "Unused codes have no items. Effective codes: how many codes of equal size would "
+        "divide the items as finely; "
         "it is 1 if one code has all items.",
     )
     of_buckets = table(
         "Items that share an ID",
         ["items per ID", "IDs", "share of all items"],
         shared_ids[:MAX_ROWS],
-        f"A bucket holds the items of one ID. There are {health['ids']:,} IDs for {count(health['items'], 'item')}: "
-        f"{percent(health['items_alone'])} of the items have one of their own, and the largest bucket holds "
+        f"A bucket holds the items of one ID. There are {health['ids']:,} IDs for "
+        f"{count(health['items'], 'item')}: "
+        f"{percent(health['items_alone'])} of the items have one of their own, and the "
+        "largest bucket holds "
         f"{count(health['largest_bucket'], 'item')}. The first code tells the kind of "
         f"{percent(health['modality_purity'])} of the items.",
     )

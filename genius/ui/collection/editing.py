@@ -32,7 +32,9 @@ class Editing:
 
     def __init__(self, context: Context):
         served = context.served
-        self.editor = Editor(served.path, context.engine, served.copies and served.copies / served.name)
+        self.editor = Editor(
+            served.path, context.engine, served.copies and served.copies / served.name
+        )
 
     def editor_for_caller(self) -> Editor:
         """Raises UserError if the page is offered to its owner alone, and the visitor may be
@@ -80,7 +82,9 @@ class Editing:
         if not asked:
             raise UserError("Enter the numbers of the items to remove, such as 9:1234.")
         if len(asked) > MAX_ITEMS:
-            raise UserError(f"There are {len(asked):,} numbers; remove at most {MAX_ITEMS:,} at once.")
+            raise UserError(
+                f"There are {len(asked):,} numbers; remove at most {MAX_ITEMS:,} at once."
+            )
         return view.remove_outcome(self.editor_for_caller().remove(asked))
 
     @one_at_a_time("collection")
@@ -126,7 +130,11 @@ def parse_items(pictures: Sequence[Path], lines: Any) -> list[tuple[str, Path | 
 
     Raises UserError for no item, too many, or more captions than pictures.
     """
-    texts = [line.strip() for line in lines.strip("\r\n").splitlines()] if isinstance(lines, str) else []
+    texts = (
+        [line.strip() for line in lines.strip("\r\n").splitlines()]
+        if isinstance(lines, str)
+        else []
+    )
     if pictures:
         if len(texts) > len(pictures):
             raise UserError(

@@ -26,7 +26,13 @@ def panel(context: Context) -> Panel:
     calls: list[Any] = []
     if collection.editing:
         edits = collection.editing
-        calls = [edits.add_items, edits.remove_items, edits.merge_segments, edits.keep_changes, edits.forget_changes]
+        calls = [
+            edits.add_items,
+            edits.remove_items,
+            edits.merge_segments,
+            edits.keep_changes,
+            edits.forget_changes,
+        ]
     return Panel(looks, prepare=[collection.prepare], calls=calls)
 
 
@@ -72,7 +78,12 @@ class CollectionLooks:
         page = min(page, pages - 1)
         newest_first = np.arange(index.config.trained, index.n)[::-1]
         rows = newest_first[page * PAGE_SIZE : (page + 1) * PAGE_SIZE].tolist()
-        return {"total": count(index.config.grown, "item"), "page": page, "pages": pages, "tiles": tiles(index, rows)}
+        return {
+            "total": count(index.config.grown, "item"),
+            "page": page,
+            "pages": pages,
+            "tiles": tiles(index, rows),
+        }
 
     def count_contents(self, index: Index) -> dict[str, Any]:
         size = sum(file.stat().st_size for file in index.folder.rglob("*") if file.is_file())

@@ -1,4 +1,6 @@
-"""What the About panel says: what the collection is, what to try, and how to use a collection of your own."""
+"""What the About panel says: what the collection is, what to try, and how to use a collection of
+your own.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,11 +18,14 @@ COMMANDS = ("python -m training.folder FOLDER my-run", "python app.py --run my-r
 
 @dataclass(frozen=True)
 class About:
-    """What a run says about itself: the entry `about` of its manifest, and whether it has a list of credits."""
+    """What a run says about itself: the entry `about` of its manifest, and whether it has a list of
+    credits.
+    """
 
     title: str = ""
     paragraphs: tuple[str, ...] = ()
-    ask: tuple[str, ...] = ()  # instructions to offer for an uploaded picture; the first is used where none is given
+    # instructions to offer for an uploaded picture; the first is used where none is given
+    ask: tuple[str, ...] = ()
     credits: bool = False
     ask_with_text: tuple[str, ...] = ()  # the same for a picture with a text
     ask_by_text: tuple[str, ...] = ()  # the same for a text alone
@@ -32,37 +37,57 @@ class About:
         about = about if isinstance(about, Mapping) else {}
         (title, *_) = [*_texts([about.get("title")], 1, MAX_LINE), ""]
         paragraphs = _texts(about.get("paragraphs"), MAX_PARAGRAPHS, MAX_PARAGRAPH)
-        asks = {name: _texts(about.get(name), MAX_ASK, MAX_LINE) for name in ("ask", "ask_with_text", "ask_by_text")}
+        asks = {
+            name: _texts(about.get(name), MAX_ASK, MAX_LINE)
+            for name in ("ask", "ask_with_text", "ask_by_text")
+        }
         return cls(title, paragraphs, credits=credits_file(run) is not None, **asks)
 
     def instructions_for(self, query: Modality) -> tuple[str, ...]:
         """Instructions to offer for queries of this modality."""
-        return {Modality.IMAGE: self.ask, Modality.PAIR: self.ask_with_text, Modality.TEXT: self.ask_by_text}[query]
+        return {
+            Modality.IMAGE: self.ask,
+            Modality.PAIR: self.ask_with_text,
+            Modality.TEXT: self.ask_by_text,
+        }[query]
 
 
 def default_instruction(about: About, text: Any, image: object | None) -> str:
-    """The run's own instruction for a query that came without one, which does not say what kind of result to find."""
+    """The run's own instruction for a query that came without one, which does not say what kind of
+    result to find.
+    """
     offered = about.instructions_for(Modality.of(text, image)) if text or image else ()
     return offered[0] if offered else ""
 
 
 def credits_file(run: Path) -> Path | None:
-    """The list of credits of a run; None if there is none. A link is not followed: a run may come from anywhere."""
+    """The list of credits of a run; None if there is none. A link is not followed: a run may come
+    from anywhere.
+    """
     file = run / CREDITS
     return file if file.is_file() and not file.is_symlink() else None
 
 
 def _texts(values: Any, most: int, longest: int) -> tuple[str, ...]:
-    texts = [value[:longest] for value in values if isinstance(value, str)] if isinstance(values, list) else []
+    texts = (
+        [value[:longest] for value in values if isinstance(value, str)]
+        if isinstance(values, list)
+        else []
+    )
     return tuple(texts[:most])
 
 
 def about_view(about: About, items: Sequence[int]) -> dict[str, Any] | None:
-    """What about.js draws; None for a run that says nothing about itself. items: their number for each
-    Modality."""
+    """What about.js draws; None for a run that says nothing about itself. items: their number for
+    each Modality.
+    """
     if about == About():
         return None
-    held = [count(items[modality], MODALITY_NAMES[modality].lower()) for modality in Modality if items[modality]]
+    held = [
+        count(items[modality], MODALITY_NAMES[modality].lower())
+        for modality in Modality
+        if items[modality]
+    ]
     return {
         "title": about.title,
         "paragraphs": list(about.paragraphs),

@@ -66,7 +66,11 @@ class ServedRun:
 
     @classmethod
     def read(
-        cls, run: Path, editable: bool = False, run_names: tuple[str, ...] = (), copies: Path | None = None
+        cls,
+        run: Path,
+        editable: bool = False,
+        run_names: tuple[str, ...] = (),
+        copies: Path | None = None,
     ) -> Self:
         """Raises UserError for a run that cannot be read, or cannot be written but is to be edited
         itself.
@@ -96,7 +100,9 @@ class LastQuery:
     def encoded(self) -> EncodedQueries:
         """Its query, to be searched again."""
         result = self.result
-        again = EncodedQueries.from_vectors(result.embedding[None], result.z[None], readings=[result.reading])
+        again = EncodedQueries.from_vectors(
+            result.embedding[None], result.z[None], readings=[result.reading]
+        )
         return replace(again, milliseconds=result.milliseconds)
 
     def check_version(self, index: Index) -> None:

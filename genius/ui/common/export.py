@@ -1,8 +1,9 @@
 """Results as files that a browser saves; none is kept on the server.
 
-CSV and JSON are sent with the results. A search as one HTML file needs nothing else: pictures are part of it, and it
-has no scripts. Its own policy (Content-Security-Policy) forbids scripts and requests of any kind, and the template
-escapes every text, so what items or visitors wrote can run nothing.
+CSV and JSON are sent with the results. A search as one HTML file needs nothing else: pictures are
+part of it, and it has no scripts. Its own policy (Content-Security-Policy) forbids scripts and
+requests of any kind, and the template escapes every text, so what items or visitors wrote can run
+nothing.
 """
 
 import csv
@@ -22,16 +23,26 @@ from genius.ui.common import formatting
 from genius.ui.common.context import LastQuery
 
 OF_ITEM = ("id", "modality", "text")
-COLUMNS = ("query", "instruction", "rank", "generated_rank", *OF_ITEM, "cosine", "log_prob", "codes")
+COLUMNS = (
+    "query",
+    "instruction",
+    "rank",
+    "generated_rank",
+    *OF_ITEM,
+    "cosine",
+    "log_prob",
+    "codes",
+)
 FIELDS = {  # of the JSON file, where their names do not say enough
     "score": "orders the generated IDs",
-    "log_prob": "of an ID by the decoder, natural logarithm; each code among all codes of its level",
+    "log_prob": "of an ID by the decoder, natural logarithm; each code among all of its level",
     "generated_rank": "before re-ranking; items that only the scan of all IDs found come last",
     "first_code_probabilities": "among the first codes, before any restriction of the modality",
     "reading": "what the words ask for; content and left_out are those of the words that say what",
     "versions": "items that show the same photograph",
     "cosine": "of the embeddings of query and item; orders the results if order is cosine",
-    "fused": "inner product of the fused features of query and item, if the index keeps these; orders the results then",
+    "fused": "inner product of the fused features of query and item, if the index keeps these; "
+    "orders the results then",
 }
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet computes texts that start with these
 
@@ -44,7 +55,9 @@ ORDERS = {  # by `SearchResult.order`
 
 
 def exports(answers: Sequence[LastQuery], run: str) -> list[dict[str, str]]:
-    """Files with the results of one or more queries, which the browser can save; none without results."""
+    """Files with the results of one or more queries, which the browser can save; none without
+    results.
+    """
     if not any(answer.result.hits for answer in answers):
         return []
     return save_files("genius-results", results_csv(answers), results_json(answers, run))
@@ -54,7 +67,8 @@ def save_files(name: str, table: str, record: str) -> list[dict[str, str]]:
     """A CSV and a JSON file, which the browser can save."""
     kinds = (("CSV", "text/csv;charset=utf-8", table), ("JSON", "application/json", record))
     return [
-        {"name": f"{name}.{label.lower()}", "label": label, "type": type, "text": text} for label, type, text in kinds
+        {"name": f"{name}.{label.lower()}", "label": label, "type": type, "text": text}
+        for label, type, text in kinds
     ]
 
 
@@ -63,14 +77,18 @@ def results_csv(answers: Sequence[LastQuery]) -> str:
     records = []
     for answer in answers:
         asked = {"query": answer.description, "instruction": answer.query.instruction}
-        for hit, fields in zip(answer.result.hits, search_fields(answer.result)["hits"], strict=True):
+        for hit, fields in zip(
+            answer.result.hits, search_fields(answer.result)["hits"], strict=True
+        ):
             records.append(asked | fields | {"log_prob": hit.log_prob})
     return csv_text(COLUMNS, records)
 
 
 def csv_text(columns: Sequence[str], records: Iterable[dict[str, Any]]) -> str:
-    """A table for spreadsheets: it begins with a byte order mark, or Excel would not read it as UTF-8, and texts that a
-    spreadsheet would compute get an apostrophe. Codes are one text; what no column names is left out."""
+    """A table for spreadsheets: it begins with a byte order mark, or Excel would not read it as
+    UTF-8, and texts that a spreadsheet would compute get an apostrophe. Codes are one text; what no
+    column names is left out.
+    """
     stream = io.StringIO()
     stream.write("\ufeff")
     table = csv.DictWriter(stream, columns, extrasaction="ignore")
@@ -126,7 +144,12 @@ def search_fields(result: SearchResult) -> dict[str, Any]:
             for hit in result.hits
         ],
         "generated": [
-            {"codes": list(beam.codes), "score": beam.score, "log_prob": beam.log_prob, "items": beam.bucket}
+            {
+                "codes": list(beam.codes),
+                "score": beam.score,
+                "log_prob": beam.log_prob,
+                "items": beam.bucket,
+            }
             for beam in result.generated
         ],
         "query_codes": list(result.query_codes),
@@ -150,8 +173,9 @@ def saved_page(
     strips: Sequence[Mapping[str, Any] | None] = (),
     names: Mapping[str, str] | None = None,
 ) -> str:
-    """The file. pictures: thumbnails (WebP) of the results by row. strips: how the shown ID of each search was
-    generated, as the strip shows it. names: of codes by prefix, such as 0.17."""
+    """The file. pictures: thumbnails (WebP) of the results by row. strips: how the shown ID of each
+    search was generated, as the strip shows it. names: of codes by prefix, such as 0.17.
+    """
     templates = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -159,7 +183,11 @@ def saved_page(
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    templates.globals |= {"formatting": formatting, "provenance_of": provenance_of, "orders": ORDERS}
+    templates.globals |= {
+        "formatting": formatting,
+        "provenance_of": provenance_of,
+        "orders": ORDERS,
+    }
     return templates.get_template("saved_page.html").render(
         searches=list(zip_longest(answers, strips)),
         run=run,

@@ -4,7 +4,9 @@ from plotly.graph_objects import Figure
 
 
 def base_layout(figure: Figure) -> Figure:
-    """Make a figure transparent, without plotly's template and margins; all figures here start from this."""
+    """Make a figure transparent, without plotly's template and margins; all figures here start from
+    this.
+    """
     return figure.update_layout(
         template="none",
         paper_bgcolor="rgba(0,0,0,0)",
@@ -18,4 +20,9 @@ def base_layout(figure: Figure) -> Figure:
 
 def escaped(text: str) -> str:
     """Escape text that plotly would read as markup, or as the name of a value (%{x}) in a hover."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("%{", "%&#123;")
+    return (
+        text.replace("&", "&amp;")
+        .replace("<", "&lt;")
+        .replace(">", "&gt;")
+        .replace("%{", "%&#123;")
+    )

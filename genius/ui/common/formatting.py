@@ -1,4 +1,6 @@
-"""How numbers, IDs, items and queries are written, wherever a tab shows them. No widget, no markup, no model."""
+"""How numbers, IDs, items and queries are written, wherever a tab shows them. No widget, no markup,
+no model.
+"""
 
 import base64
 import io
@@ -16,10 +18,14 @@ from genius.schema import Item, Modality, Query, provenance_of, source_fields
 MODALITY_NAMES = {Modality.IMAGE: "Image", Modality.TEXT: "Text", Modality.PAIR: "Pair"}
 MODALITY_PLURALS = {Modality.IMAGE: "images", Modality.TEXT: "texts", Modality.PAIR: "pairs"}
 TARGET_ORDER = (Modality.TEXT, Modality.IMAGE, Modality.PAIR)  # of questions about a picture
-STAGES = {  # of a search, in their order: name, and what the stage does, for people outside the field
+# of a search, in their order: name, and what the stage does, for people outside the field
+STAGES = {
     "read": ("read", "Read what the words ask for, and what they are about"),
     "encode": ("encode", "Turn words and picture into numbers, their embeddings"),
-    "fuse": ("fuse", "Combine the numbers of words and picture into one vector, from which the ID is written"),
+    "fuse": (
+        "fuse",
+        "Combine the numbers of words and picture into one vector, from which the ID is written",
+    ),
     "beam": ("beam search", "Write IDs code by code, always keeping the best beginnings: the beam"),
     "scan": ("scan", "Compare the query with the ID of every item"),
     "rerank": ("re-rank", "Order the items that were found by how well they fit the query"),
@@ -30,9 +36,11 @@ QUERY_PICTURE_SIDE = 256  # pixels of a query's picture where it is shown again
 LONGEST_FIELD = 300  # characters of a credit, license or origin
 LONGEST_EXCERPT = 200  # characters of a text on a tile
 LONGEST_NAME = 60  # characters of an item's name
-NAMING_FIELDS = ("title", "category", "kind")  # fields of a source that name an item without a text, the best first
+# fields of a source that name an item without a text, the best first
+NAMING_FIELDS = ("title", "category", "kind")
 MINUS = "\N{MINUS SIGN}"
-PREFIX = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6}){0,63}")  # of an ID, such as 0.17, as browsers send it
+# of an ID, such as 0.17, as browsers send it
+PREFIX = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6}){0,63}")
 
 
 def number(value: float, digits: int) -> str:
@@ -45,11 +53,18 @@ def count(n: int, noun: str) -> str:
 
 
 def cells(*row: str | tuple[str, float]) -> list[dict[str, Any]]:
-    """A row of a table as table.js draws it: texts, or a text with a bar of a length from 0 to 1."""
-    return [{"text": cell} if isinstance(cell, str) else {"text": cell[0], "bar": cell[1]} for cell in row]
+    """A row of a table as table.js draws it: texts, or a text with a bar of a length from 0 to
+    1.
+    """
+    return [
+        {"text": cell} if isinstance(cell, str) else {"text": cell[0], "bar": cell[1]}
+        for cell in row
+    ]
 
 
-def table(caption: str, columns: Sequence[str], rows: Sequence[list[dict[str, Any]]], note: str = "") -> dict[str, Any]:
+def table(
+    caption: str, columns: Sequence[str], rows: Sequence[list[dict[str, Any]]], note: str = ""
+) -> dict[str, Any]:
     """A table as table.js draws it; rows of `cells`."""
     return {"caption": caption, "columns": columns, "rows": rows, "note": note}
 
@@ -109,12 +124,16 @@ def excerpt(text: str, longest: int) -> str:
 
 
 def item_label(item: Item) -> str:
-    """What an item is called: its text, or for a picture without one what its source says that it shows, or the name of
-    its file where that is more than a number."""
+    """What an item is called: its text, or for a picture without one what its source says that it
+    shows, or the name of its file where that is more than a number.
+    """
     if item.text:
         return excerpt(item.text, LONGEST_NAME)
     fields = source_fields(item.source)
-    name = next((value for field in NAMING_FIELDS if isinstance(value := fields.get(field), str) and value), "")
+    name = next(
+        (value for field in NAMING_FIELDS if isinstance(value := fields.get(field), str) and value),
+        "",
+    )
     file = PurePosixPath(item.image or "")
     if not name and any(map(str.isalpha, file.stem)):
         return excerpt(file.name, LONGEST_NAME)
@@ -147,7 +166,9 @@ def item_view(item: Item) -> dict[str, Any]:
 
 
 def provenance_view(provenance: Mapping[str, str]) -> dict[str, str] | None:
-    """Where an item comes from, with `link` if its origin is an address on the web; None if nothing is known."""
+    """Where an item comes from, with `link` if its origin is an address on the web; None if nothing
+    is known.
+    """
     if not provenance:
         return None
     link = {"link": provenance["origin"]} if is_web_address(provenance.get("origin", "")) else {}
@@ -158,7 +179,12 @@ def is_web_address(text: str) -> bool:
     """Whether a text is an http or https address, and not another scheme, a path or prose."""
     try:
         parts = urlsplit(text)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and text.isprintable() and " " not in text
+        return (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and text.isprintable()
+            and " " not in text
+        )
     except ValueError:
         return False
 
@@ -179,20 +205,29 @@ def tiles(index: Index, rows: Sequence[int]) -> list[dict[str, Any]]:
 
 
 def describe_query(query: Query, longest: int = 60, part: bool = False) -> str:
-    """The query in a few words, so that results show which query they belong to. part: its picture was cut out."""
+    """The query in a few words, so that results show which query they belong to. part: its picture
+    was cut out.
+    """
     text = excerpt(query.text, longest)
     words = [f"“{text}”"] if text else []
     picture = "the marked part of the picture" if part else "the picture"
     return " and ".join(words + [picture] * (query.image is not None))
 
 
-def suggest_instructions(instructions: Iterable[tuple[Modality, Modality, str]], query: Modality | None) -> list[str]:
+def suggest_instructions(
+    instructions: Iterable[tuple[Modality, Modality, str]], query: Modality | None
+) -> list[str]:
     """All instructions, each once; those for the modality of the query come first."""
     ordered = sorted(instructions, key=lambda entry: (entry[0] != query, entry[1]))
     return list(dict.fromkeys(text for _, _, text in ordered))
 
 
-def shortest_instructions(instructions: Iterable[tuple[Modality, Modality, str]], query: Modality) -> list[str]:
+def shortest_instructions(
+    instructions: Iterable[tuple[Modality, Modality, str]], query: Modality
+) -> list[str]:
     """For each modality of targets, the shortest instruction for queries of a modality."""
-    by_target = ([text for *kinds, text in instructions if kinds == [query, target]] for target in TARGET_ORDER)
+    by_target = (
+        [text for *kinds, text in instructions if kinds == [query, target]]
+        for target in TARGET_ORDER
+    )
     return list(dict.fromkeys(min(texts, key=len) for texts in by_target if texts))

@@ -16,7 +16,8 @@ def item_card_view(engine: Engine, id: Any) -> dict[str, Any]:
         **formatting.item_view(known["item"]),
         **{name: known[name] for name in ("codes", "facts", "exact")},
         "neighbours": [
-            formatting.item_view(near["item"]) | {"figure": formatting.number(near["cosine"], 3), "row": near["row"]}
+            formatting.item_view(near["item"])
+            | {"figure": formatting.number(near["cosine"], 3), "row": near["row"]}
             for near in known["neighbours"]
         ],
     }

@@ -19,14 +19,18 @@ class Lookups:
         self.engine = engine
 
     def item(self, id: str) -> dict:
-        """One item: its modality, text, picture (a small WebP as a data URI), codes and the facts of its source.
+        """One item: its modality, text, picture (a small WebP as a data URI), codes and the facts
+        of its source.
 
         Raises an error where there is no such item.
 
         id: the number of the item in the collection, as hits name it.
         """
         row = row_of(self.engine.index, id)
-        known, picture = describe_item(self.engine, row, neighbors=0), self.engine.index.thumbnail(row)
+        known, picture = (
+            describe_item(self.engine, row, neighbors=0),
+            self.engine.index.thumbnail(row),
+        )
         return {
             **item_fields(known["item"]),
             "picture": formatting.data_uri(picture) if picture else None,
@@ -39,11 +43,15 @@ class Lookups:
 
         Returns their number, and a page of them in the order of their IDs.
 
-        pattern: how the IDs begin. limit: items of the page, at most 100. offset: where the page starts.
+        pattern: how the IDs begin. limit: items of the page, at most 100. offset: where the page
+        starts.
         """
         index = self.engine.index
         read = parse_pattern(pattern, index.code_sizes)
-        first, most = whole_number("offset", offset, index.n, 0), whole_number("limit", limit, MOST_LISTED, 0)
+        first, most = (
+            whole_number("offset", offset, index.n, 0),
+            whole_number("limit", limit, MOST_LISTED, 0),
+        )
         matches = CodeTable(self.engine.pool.table).match(read)
         rows = matches.rows[first : first + most]
         return {
@@ -58,9 +66,12 @@ class Lookups:
     def neighbours(self, id: str, k: int = 10) -> list:
         """The items nearest to an item by embedding, with their cosines.
 
-        Exact over the whole index for up to 200,000 items; in a larger one approximate, among items with similar IDs.
+        Exact over the whole index for up to 200,000 items; in a larger one approximate, among items
+        with similar IDs.
 
         id: the number of the item in the collection. k: how many neighbours.
         """
         near = describe_item(self.engine, row_of(self.engine.index, id), checked_k(k))["neighbours"]
-        return [{**item_fields(neighbour["item"]), "cosine": neighbour["cosine"]} for neighbour in near]
+        return [
+            {**item_fields(neighbour["item"]), "cosine": neighbour["cosine"]} for neighbour in near
+        ]

@@ -68,10 +68,15 @@ class RunFacts:
             "facts": [*facts, f"computed on {engine.device}"],
             "items": index.n,
             "about": about_view(served.about, items),
-            "examples": [example_card(example, number) for number, example in enumerate(served.examples)],
+            "examples": [
+                example_card(example, number) for number, example in enumerate(served.examples)
+            ],
             "targets": [{"name": label, "value": value} for label, value in present_targets(index)],
             "instructions": formatting.suggest_instructions(index.instructions, None),
-            "asks": {modality.name.lower(): self.asks(index, modality) for modality in (Modality.IMAGE, Modality.PAIR)},
+            "asks": {
+                modality.name.lower(): self.asks(index, modality)
+                for modality in (Modality.IMAGE, Modality.PAIR)
+            },
             "settings": setting_defaults(engine),
             "editable": served.editable,
             "copies": served.copies is not None,
@@ -92,7 +97,9 @@ class RunFacts:
         about, has_reader = self.served.about, self.engine.has_reader
         offered = about.ask if has_reader else about.instructions_for(modality)
         shortest = formatting.shortest_instructions
-        return list(offered or (SHORT_ASKS if has_reader else shortest(index.instructions, modality)))
+        return list(
+            offered or (SHORT_ASKS if has_reader else shortest(index.instructions, modality))
+        )
 
     def on_item(self, id: str) -> dict[str, Any]:
         """The card of an item."""

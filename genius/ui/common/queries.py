@@ -29,7 +29,11 @@ def upload_path(file: Any) -> str:
     """The path of a file in the folder of uploads. Raises UserError for anything else."""
     fields = file if isinstance(file, dict) else getattr(file, "__dict__", {})
     path, url = fields.get("path"), str(fields.get("url"))
-    if not isinstance(path, str) or not Path(path).resolve().is_relative_to(upload_folder()) or url.startswith("data:"):
+    if (
+        not isinstance(path, str)
+        or not Path(path).resolve().is_relative_to(upload_folder())
+        or url.startswith("data:")
+    ):
         raise UserError(NOT_AN_UPLOAD)
     try:
         os.utime(path)  # uploads are deleted some time after their last use
@@ -84,7 +88,9 @@ def part_of(value: Any) -> Part | None:
     if value in (None, ""):
         return None
     box = [value.get(edge) for edge in EDGES] if isinstance(value, dict) else []
-    numbers = [float(edge) for edge in box if isinstance(edge, int | float) and not isinstance(edge, bool)]
+    numbers = [
+        float(edge) for edge in box if isinstance(edge, int | float) and not isinstance(edge, bool)
+    ]
     if len(numbers) != len(EDGES):
         raise UserError("The marked part is not a box; mark it again.")
     left, top, right, bottom = numbers

@@ -1,4 +1,6 @@
-"""The Compare tab: one query, answered by generation, geometry, the decoder alone and dense search."""
+"""The Compare tab: one query, answered by generation, geometry, the decoder alone and dense
+search.
+"""
 
 import math
 import threading
@@ -66,7 +68,9 @@ class Comparer:
         if failed:
             raise failed[0]
 
-    def compared(self, answer: Any, k: int, beams: int, hnsw: bool, weight: float | None) -> dict[str, Any]:
+    def compared(
+        self, answer: Any, k: int, beams: int, hnsw: bool, weight: float | None
+    ) -> dict[str, Any]:
         query, modality = answer.encoded, answer.options.modality
         by_system = list(self.comparison.search(query, k, beams, modality, hnsw, weight))
         agreement = rank_agreement(by_system)
@@ -88,17 +92,24 @@ def comparison_view(
     agreement: Agreement,
     items: Sequence[Item],
 ) -> dict[str, Any]:
-    """title: the query in a few words; encoding: milliseconds by stage; items: those of `agreement.rows`."""
+    """title: the query in a few words; encoding: milliseconds by stage; items: those of
+    `agreement.rows`.
+    """
     place = {row: number for number, row in enumerate(agreement.rows.tolist())}
     numbers, slowest = range(len(by_system)), max(results.total for results in by_system)
     return {
         "sentence": _sentence(title, agreement),
-        "encoding": f"It leaves out what is the same for all, turning the query into numbers: {_stage_times(encoding)}."
+        "encoding": "It leaves out what is the same for all, turning the query into numbers: "
+        f"{_stage_times(encoding)}."
         if encoding
         else "The query was already encoded.",
         "reference": next(number for number in numbers if by_system[number].system is FLAT),
-        "systems": [_system_view(by_system[number], agreement, number, slowest) for number in numbers],
-        "agreement": [[_pair_view(agreement, first, second) for second in numbers] for first in numbers],
+        "systems": [
+            _system_view(by_system[number], agreement, number, slowest) for number in numbers
+        ],
+        "agreement": [
+            [_pair_view(agreement, first, second) for second in numbers] for first in numbers
+        ],
         "items": [
             {**formatting.item_view(item), "ranks": ranks}
             for item, ranks in zip(items, agreement.ranks.T.tolist(), strict=True)
@@ -129,10 +140,13 @@ def _stage_times(milliseconds: Mapping[str, float]) -> str:
     )
 
 
-def _system_view(results: SystemResults, agreement: Agreement, number: int, slowest: float) -> dict[str, Any]:
+def _system_view(
+    results: SystemResults, agreement: Agreement, number: int, slowest: float
+) -> dict[str, Any]:
     return {
         "name": results.system.name,
-        "how": results.system.how + ("" if results.weight is None else f" Decoder weight {results.weight:g}."),
+        "how": results.system.how
+        + ("" if results.weight is None else f" Decoder weight {results.weight:g}."),
         "time": formatting.milliseconds(results.total),
         "share": results.total / slowest if slowest else 0.0,
         "stages": _stage_times(results.milliseconds),
@@ -145,4 +159,8 @@ def _pair_view(agreement: Agreement, first: int, second: int) -> dict[str, Any] 
     if first == second:
         return None
     share, shift = float(agreement.overlap[first, second]), float(agreement.shift[first, second])
-    return {"share": share, "overlap": f"{100 * share:.0f} %", "shift": "–" if math.isnan(shift) else f"±{shift:.1f}"}
+    return {
+        "share": share,
+        "overlap": f"{100 * share:.0f} %",
+        "shift": "–" if math.isnan(shift) else f"±{shift:.1f}",
+    }

@@ -76,7 +76,9 @@ class Map:
     def on_map(self) -> dict[str, Any]:
         """All that the map needs but the places: views, regions, and what each point is."""
         points = self.points
-        return view.map_view(self.maps, points, self.engine.index, len(self.engine.index.code_sizes))
+        return view.map_view(
+            self.maps, points, self.engine.index, len(self.engine.index.code_sizes)
+        )
 
     def on_places(self, keep: int = 0) -> dict[str, str]:
         """Where each point lies with so many codes kept; 0: everything."""
@@ -84,18 +86,25 @@ class Map:
 
     def _view(self, keep: int) -> int:
         if keep not in self.depths:
-            raise UserError(f"The map keeps {', '.join(map(str, self.depths))} codes (0: everything), not {keep}.")
+            raise UserError(
+                f"The map keeps {', '.join(map(str, self.depths))} codes (0: everything), "
+                f"not {keep}."
+            )
         return self.depths.index(keep)
 
     def on_colors(self, by: str, level: int = 1) -> dict[str, Any]:
         """The group of each point: by dataset, or by the code of a level."""
         points, levels = self.points, len(self.engine.index.code_sizes)
         if by == "dataset":
-            return view.colors_view(points.datasets, lambda one: self.maps.names.get(one, f"dataset {one}"))
+            return view.colors_view(
+                points.datasets, lambda one: self.maps.names.get(one, f"dataset {one}")
+            )
         if by != "code" or not 0 <= level < levels:
             raise UserError(f"Color by dataset, or by the code of a level from 0 to {levels - 1}.")
         open_levels = (None,) * level
-        return view.colors_view(points.codes[:, level], lambda code: self._code_label((*open_levels, code)))
+        return view.colors_view(
+            points.codes[:, level], lambda code: self._code_label((*open_levels, code))
+        )
 
     def _code_label(self, pattern: tuple[int | None, ...]) -> str:
         label = self.namer.label(pattern) if len(pattern) == 2 else ""
@@ -129,7 +138,11 @@ class Map:
             raise UserError("That region does not exist; reload the page.")
         rows = self._rows_of(items) if items else None
         if words:
-            rows = self._rows_for(words) if rows is None else np.intersect1d(rows, self._rows_for(words))
+            rows = (
+                self._rows_for(words)
+                if rows is None
+                else np.intersect1d(rows, self._rows_for(words))
+            )
         choice = Choice(
             None if region < 0 else region,
             parse_pattern(code, index.code_sizes),
@@ -150,7 +163,9 @@ class Map:
             for item, codes in zip(index.items(rows), index.codes(rows).tolist(), strict=True)
         ]
         files = save_files(
-            "genius-map", csv_text((*OF_ITEM, "codes"), records), json.dumps(records, ensure_ascii=False)
+            "genius-map",
+            csv_text((*OF_ITEM, "codes"), records),
+            json.dumps(records, ensure_ascii=False),
         )
         for file in files:
             if file["label"].lower() == form:
@@ -171,7 +186,11 @@ class Map:
         return self.namer.search_of(self.engine.index).rows_for(embedding, words)
 
     def _area(self, text: str) -> np.ndarray:
-        if not AREA.fullmatch(text) or not 6 <= text.count(",") + 1 <= 2 * MAX_CORNERS or not text.count(",") % 2:
+        if (
+            not AREA.fullmatch(text)
+            or not 6 <= text.count(",") + 1 <= 2 * MAX_CORNERS
+            or not text.count(",") % 2
+        ):
             raise UserError("An area has three corners or more, as x,y,x,y,…; draw it again.")
         return np.array(text.split(","), dtype=float).reshape(-1, 2)
 

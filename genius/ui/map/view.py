@@ -32,14 +32,22 @@ def packed(values: np.ndarray, kind: str) -> str:
 def map_view(maps: Maps, points: MapPoints, index: Index, levels: int) -> dict[str, Any]:
     """Views, regions, and what each point is."""
     numbers = np.unique(points.datasets).tolist()
-    names = {number: maps.names.get(number, "added" if number < 0 else f"dataset {number}") for number in numbers}
+    names = {
+        number: maps.names.get(number, "added" if number < 0 else f"dataset {number}")
+        for number in numbers
+    }
     counts = np.bincount(points.kinds, minlength=len(Modality)).tolist()
     return {
         "total": index.n,
         "drawn": len(points.rows),
         "added": len(points.added),
         "views": [
-            {"keep": one.depth, "label": keep_label(one.depth), "places": one.distinct, "moved": moved(one, maps)}
+            {
+                "keep": one.depth,
+                "label": keep_label(one.depth),
+                "places": one.distinct,
+                "moved": moved(one, maps),
+            }
             for one in maps.views
         ],
         "sentence": sentence(points, index.n),
@@ -75,7 +83,9 @@ def region_view(region: Region) -> dict[str, Any]:
         "parent": region.parent,
         "name": ", ".join(region.words),
         "items": region.items,
-        "checked": f"fits {region.fits:,} of {region.items:,}" if region.words else "no word fits enough of them",
+        "checked": f"fits {region.fits:,} of {region.items:,}"
+        if region.words
+        else "no word fits enough of them",
         "portrait": region.portrait,
     }
 
@@ -125,7 +135,12 @@ def chosen_view(namer: CodeNamer, points: MapPoints, chosen: np.ndarray) -> dict
         "points": packed(chosen, "<u4"),
         "items": len(rows),
         "kinds": [
-            {"kind": kind.name.lower(), "name": MODALITY_NAMES[kind], "items": items, "share": items / len(rows)}
+            {
+                "kind": kind.name.lower(),
+                "name": MODALITY_NAMES[kind],
+                "items": items,
+                "share": items / len(rows),
+            }
             for kind, items in zip(Modality, counts, strict=True)
             if items
         ],
@@ -140,7 +155,9 @@ def chosen_view(namer: CodeNamer, points: MapPoints, chosen: np.ndarray) -> dict
 
 
 def codes_view(namer: CodeNamer, points: MapPoints, chosen: np.ndarray) -> list[dict[str, Any]]:
-    """The codes that most of the chosen items have, where the first one is the kind those after it."""
+    """The codes that most of the chosen items have, where the first one is the kind those after
+    it.
+    """
     level = int(namer.forced)
     if points.codes.shape[1] <= level:
         return []

@@ -10,17 +10,35 @@ from plotly.graph_objects import Bar, Figure, Scatter
 from genius.reports import Axis, Plot, Series
 from genius.ui.common.figures import base_layout, escaped
 
-COLORS = ("#8a8f98", "#cc79a7", "#e69f00", "#009e73", "#8c6d31", "#d55e00", "#2b7bba", "#56b4e9")  # Okabe and Ito's
-BAR_COLORS = ("#6366f1", "#0ea5e9", "#94a3b8", "#14b8a6", "#84cc16", "#f59e0b", "#ec4899", "#78716c")
+# Okabe and Ito's
+COLORS = ("#8a8f98", "#cc79a7", "#e69f00", "#009e73", "#8c6d31", "#d55e00", "#2b7bba", "#56b4e9")
+BAR_COLORS = (
+    "#6366f1",
+    "#0ea5e9",
+    "#94a3b8",
+    "#14b8a6",
+    "#84cc16",
+    "#f59e0b",
+    "#ec4899",
+    "#78716c",
+)
 SYMBOLS = ("circle", "x", "square", "diamond", "cross", "triangle-up", "star", "triangle-down")
 DASHES = ("solid", "dash", "dot", "dashdot")
-LEGEND_ABOVE = {"orientation": "h", "y": 1, "yref": "container", "yanchor": "top", "x": 0, "traceorder": "normal"}
+LEGEND_ABOVE = {
+    "orientation": "h",
+    "y": 1,
+    "yref": "container",
+    "yanchor": "top",
+    "x": 0,
+    "traceorder": "normal",
+}
 PUBLISHED = "paper: "  # a series of this name and another's is drawn as that one, hollow
 MARK_OFFSET, MARK_ROOM = 0.19, 0.7  # between the marks on one line; what they fill of it at most
 LABEL_CHARACTERS = 24  # of a line of a label, so that a phone has room for the plot
 LABEL_SIZE, LABEL_LINE, MARK_SPACE, BAR_SPACE = 11, 17, 10, 26  # pixels
 PLOT_MARGINS, LINES_HEIGHT = 120, 420  # pixels: above and below the lines; of a plot of lines
-AXIS_SPACE, CHARACTER_WIDTH = 14, 0.6  # pixels beside the labels of an axis; of the font's size, on average
+# pixels beside the labels of an axis; of the font's size, on average
+AXIS_SPACE, CHARACTER_WIDTH = 14, 0.6
 
 
 def draw(plot: Plot) -> Figure:
@@ -32,20 +50,24 @@ def draw(plot: Plot) -> Figure:
 
 
 def _marks(plot: Plot) -> Figure:
-    """A line for each name from top to bottom, and on it a mark with its interval for each series."""
+    """A line for each name from top to bottom, and on it a mark with its interval for each
+    series.
+    """
     names = _names(plot)
     labels = ["<br>".join(map(escaped, wrap(name, LABEL_CHARACTERS))) for name in names]
     figure = base_layout(Figure())
     measured = [series for series in plot.series if not _is_published(series, plot)]
     shown = [series.name for series in measured if series.shown]
-    numbered = shown + [series.name for series in measured if not series.shown]  # what is seen at first differs
+    # what is seen at first differs
+    numbered = shown + [series.name for series in measured if not series.shown]
     step = min(MARK_OFFSET, MARK_ROOM / max(1, len(shown)))
     for series in plot.series:
         name = series.name.removeprefix(PUBLISHED) if _is_published(series, plot) else series.name
         number = numbered.index(name)
         place = shown.index(name) if name in shown else len(shown)
         offset = step * (place - (len(shown) - 1) / 2)
-        hollow = series.name != name or number >= len(SYMBOLS)  # after eight, colors and symbols come again
+        # after eight, colors and symbols come again
+        hollow = series.name != name or number >= len(SYMBOLS)
         symbol = SYMBOLS[number % len(SYMBOLS)] + "-open" * hollow
         figure.add_trace(
             Scatter(
@@ -59,7 +81,8 @@ def _marks(plot: Plot) -> Figure:
                 legendgroup=escaped(name),
                 showlegend=series.name == name,
                 visible=True if series.shown else "legendonly",
-                hovertemplate=f"%{{text}}<br>{escaped(series.name)}: %{{x{_format(plot.x)}<extra></extra>",
+                hovertemplate=f"%{{text}}<br>{escaped(series.name)}: "
+                f"%{{x{_format(plot.x)}<extra></extra>",
             )
         )
     label_lines = max((label.count("<br>") + 1 for label in labels), default=1)
@@ -91,7 +114,8 @@ def _bars(plot: Plot) -> Figure:
                 orientation="h",
                 marker={"color": BAR_COLORS[number % len(BAR_COLORS)]},
                 visible=True if series.shown else "legendonly",
-                hovertemplate=f"%{{y}}<br>{escaped(series.name)}: %{{x{_format(plot.x)}<extra></extra>",
+                hovertemplate=f"%{{y}}<br>{escaped(series.name)}: "
+                f"%{{x{_format(plot.x)}<extra></extra>",
             )
         )
     return figure.update_layout(
@@ -107,7 +131,8 @@ def _lines(plot: Plot) -> Figure:
     """A line with marks for each series."""
     figure = base_layout(Figure())
     for number, series in enumerate(plot.series):
-        rounds, color = divmod(number, len(COLORS))  # colors and symbols come again with another dash
+        # colors and symbols come again with another dash
+        rounds, color = divmod(number, len(COLORS))
         figure.add_trace(
             Scatter(
                 x=_shown_values(series.x, plot.x),
@@ -118,11 +143,14 @@ def _lines(plot: Plot) -> Figure:
                 marker={"symbol": SYMBOLS[color], "size": 6},
                 error_y=_error(series, series.y, plot.y),
                 visible=True if series.shown else "legendonly",
-                hovertemplate=f"{escaped(series.name)}<br>%{{x}}: %{{y{_format(plot.y)}<extra></extra>",
+                hovertemplate=f"{escaped(series.name)}<br>%{{x}}: "
+                f"%{{y{_format(plot.y)}<extra></extra>",
             )
         )
     yaxis = _axis(plot.y) | ({} if plot.y.log else {"rangemode": "tozero"})
-    return figure.update_layout(height=LINES_HEIGHT, margin={"t": 72}, xaxis=_axis(plot.x), yaxis=yaxis)
+    return figure.update_layout(
+        height=LINES_HEIGHT, margin={"t": 72}, xaxis=_axis(plot.x), yaxis=yaxis
+    )
 
 
 def _names(plot: Plot) -> list[str]:
@@ -131,16 +159,23 @@ def _names(plot: Plot) -> list[str]:
 
 
 def _is_published(series: Series, plot: Plot) -> bool:
-    return series.name.removeprefix(PUBLISHED) in {measured.name for measured in plot.series if measured is not series}
+    return series.name.removeprefix(PUBLISHED) in {
+        measured.name for measured in plot.series if measured is not series
+    }
 
 
 def _shown_values(values: Sequence[float | str | None], axis: Axis) -> list[float | str | None]:
     """Shares as percentages, texts escaped."""
     factor = 100 if axis.unit == "%" else 1
-    return [escaped(value) if isinstance(value, str) else None if value is None else factor * value for value in values]
+    return [
+        escaped(value) if isinstance(value, str) else None if value is None else factor * value
+        for value in values
+    ]
 
 
-def _error(series: Series, values: Sequence[float | str | None], axis: Axis) -> dict[str, Any] | None:
+def _error(
+    series: Series, values: Sequence[float | str | None], axis: Axis
+) -> dict[str, Any] | None:
     """The intervals, as plotly has them: from the value."""
     if not series.interval:
         return None
@@ -168,6 +203,8 @@ def _axis(axis: Axis) -> dict[str, Any]:
 
 
 def _label_width(labels: Sequence[str]) -> int:
-    """Pixels for the longest line of the labels of an axis; plotly can measure them, but then draws twice."""
+    """Pixels for the longest line of the labels of an axis; plotly can measure them, but then draws
+    twice.
+    """
     lines = [re.sub("<.*?>", "", line) for label in labels for line in label.split("<br>")]
     return AXIS_SPACE + round(CHARACTER_WIDTH * LABEL_SIZE * max(map(len, lines), default=0))

@@ -1,4 +1,6 @@
-"""The Reports tab: every report of the run, as plots and tables. A new report needs no change here."""
+"""The Reports tab: every report of the run, as plots and tables. A new report needs no change
+here.
+"""
 
 import json
 import os
@@ -15,7 +17,18 @@ from genius.ui.look import File, NotFound
 from genius.ui.reports.figure import draw
 
 # Of known reports; others come after them, by name
-ORDER = ("retrieval", "worth", "right_kind", "match", "uploads", "captions", "speed", "training", "health", "ablations")
+ORDER = (
+    "retrieval",
+    "worth",
+    "right_kind",
+    "match",
+    "uploads",
+    "captions",
+    "speed",
+    "training",
+    "health",
+    "ablations",
+)
 FILE_NAME = re.compile(r"[\w-]{1,80}", re.ASCII)  # of a report, without its suffix
 
 Version = tuple[int, int] | None  # when a report was written, and its size; None: there is none
@@ -35,7 +48,9 @@ def panel(context: Context) -> Panel:
         try:
             if FILE_NAME.fullmatch(name):
                 report = Report.load(run / "reports" / f"{name}.json")
-                return File(report.to_markdown().encode(), "text/markdown; charset=utf-8", f"{name}.md")
+                return File(
+                    report.to_markdown().encode(), "text/markdown; charset=utf-8", f"{name}.md"
+                )
         except (FileNotFoundError, UserError):
             pass
         raise NotFound("There is no such report.")
@@ -45,8 +60,14 @@ def panel(context: Context) -> Panel:
 
 def versions_of(run: Path) -> Versions:
     """The reports of a run, those that it lacks though their command is known included."""
-    files = {file.stem: file for file in (run / "reports").glob("*.json") if FILE_NAME.fullmatch(file.stem)}
-    names = [name for name in ORDER if name in files or name in COMMANDS] + sorted(files.keys() - set(ORDER))
+    files = {
+        file.stem: file
+        for file in (run / "reports").glob("*.json")
+        if FILE_NAME.fullmatch(file.stem)
+    }
+    names = [name for name in ORDER if name in files or name in COMMANDS] + sorted(
+        files.keys() - set(ORDER)
+    )
     return tuple((name, _version(run / "reports" / f"{name}.json")) for name in names)
 
 
@@ -66,7 +87,8 @@ def sections(run: Path, versions: Versions) -> list[Mapping[str, Any]]:
 @lru_cache(128)  # a section is made once for each version of its report
 def section(run: Path, name: str, version: Version) -> Mapping[str, Any]:
     """What the panel shows of one report: the report, or why there is none and what to do."""
-    place = Path(os.path.relpath(run))  # messages do not show a visitor where the run lies on the server
+    # messages do not show a visitor where the run lies on the server
+    place = Path(os.path.relpath(run))
     command = COMMANDS.get(name, "").format(run=place)
     missing = {"name": name, "title": name.capitalize(), "command": command}
     try:

@@ -46,7 +46,9 @@ class Asked:
     def read(cls, sent: Any, defaults: Mapping[str, Any]) -> Self:
         """Of what a browser sends, texts of bounded length; nothing of what is no search."""
         fields = sent if isinstance(sent, dict) else {}
-        texts = {name: str(value)[: MAX_TEXT + 1] for name, value in fields.items() if value is not None}
+        texts = {
+            name: str(value)[: MAX_TEXT + 1] for name, value in fields.items() if value is not None
+        }
         asked = {name: texts[name] for name in TEXTS if name in texts}
         settings = tuple((name, texts[name]) for name in defaults if name in texts)
         return cls(**asked, part=fields.get("part"), settings=settings)
@@ -78,7 +80,9 @@ class SearchRequest:
 
     @property
     def instruction(self) -> str:
-        """What the form shows as the instruction: what was typed, or that of an example's only query."""
+        """What the form shows as the instruction: what was typed, or that of an example's only
+        query.
+        """
         if not self.example:
             return self.asked.instruction
         return self.query.instruction if len(self.queries) == 1 else ""

@@ -16,7 +16,15 @@ from genius.ui.common.export import FILE_NAME, exports, saved_page, search_field
 from genius.ui.common.queries import open_upload, target_of, upload_path
 from genius.ui.monitoring import record_search
 from genius.ui.search import view
-from genius.ui.search.strip import best_codes, branched, column, follow, initial_rank, items_by_row, narrowed
+from genius.ui.search.strip import (
+    best_codes,
+    branched,
+    column,
+    follow,
+    initial_rank,
+    items_by_row,
+    narrowed,
+)
 from genius.ui.search.why import Explainer
 
 RESULTS_PER_STEP = 6  # of a blend
@@ -25,7 +33,14 @@ FORMS = ("csv", "json", "html")
 
 def panel(context: Context) -> Panel:
     search = Search(context)
-    calls: list[Callable[..., Any]] = [search.show, search.steps, search.why, search.blend, search.save, search.warm]
+    calls: list[Callable[..., Any]] = [
+        search.show,
+        search.steps,
+        search.why,
+        search.blend,
+        search.save,
+        search.warm,
+    ]
     return Panel(endpoints=[search.search], calls=calls)
 
 
@@ -51,7 +66,8 @@ class Search:
         added: bool = False,
         reading: str = "",
     ) -> dict:
-        """Search with words, a picture or both: generate IDs and scan them all, then rank the items.
+        """Search with words, a picture or both: generate IDs and scan them all, then rank the
+        items.
 
         Returns hits, best first, with the log-probability of each of their codes and the items that
         show the same photograph, a word for how well they match (good, fair or weak), notes on what
@@ -85,13 +101,21 @@ class Search:
         first = answers[0]
         if request.example and len(answers) > 1:
             summary = view.summaries([answer.result for answer in answers], request.example)
-            columns = [view.column(answer.result, answer.query, answer.options, self.forced) for answer in answers]
+            columns = [
+                view.column(answer.result, answer.query, answer.options, self.forced)
+                for answer in answers
+            ]
             generated = None
         else:
             weight = first.options.decoder_weight
             assert weight is not None  # a setting of the page
             summary = view.summary(
-                first.result, request, first.options.modality, self.forced, weight, self.engine.index.n
+                first.result,
+                request,
+                first.options.modality,
+                self.forced,
+                weight,
+                self.engine.index.n,
             )
             summary["notes"] = self.context.notes(request.query, first.result, first.options.added)
             columns = [view.cards(first.result, first.result.order != "score", request.row)]
@@ -114,7 +138,9 @@ class Search:
             "version": first.version,
         }
 
-    def steps(self, search: dict, column: int = 0, rank: int = 0, branches: list | None = None) -> dict:
+    def steps(
+        self, search: dict, column: int = 0, rank: int = 0, branches: list | None = None
+    ) -> dict:
         """How an ID narrows down the collection.
 
         rank: of the result whose ID it is; 0: the best generated one. branches: codes that are
@@ -149,7 +175,10 @@ class Search:
         answers[0].check_version(index)
         rows = {hit.row for answer in answers for hit in answer.result.hits}
         pictures = {row: index.thumbnail(row) for row in rows}
-        strips = [follow(self.namer, answers, place, initial_rank(answer)) for place, answer in enumerate(answers)]
+        strips = [
+            follow(self.namer, answers, place, initial_rank(answer))
+            for place, answer in enumerate(answers)
+        ]
         inline = {
             str(row): formatting.data_uri(picture)
             for strip in strips
@@ -160,7 +189,9 @@ class Search:
         for strip in filter(None, strips):
             for row, item in strip["items"].items():
                 item["picture"] = inline.get(row)
-        text = saved_page(answers, self.served.name, pictures, datetime.now(), strips, self.namer.labels())
+        text = saved_page(
+            answers, self.served.name, pictures, datetime.now(), strips, self.namer.labels()
+        )
         return {"name": FILE_NAME, "type": "text/html;charset=utf-8", "text": text}
 
     def blend(self, search: dict, id: str, column: int = 0) -> dict:
@@ -180,7 +211,10 @@ class Search:
             "item": row,
             "steps": blend_steps(results, ids, hit.codes),
             "strips": blend_strips(ends, self.forced),
-            "items": {str(at): formatting.item_view(item) for at, item in items_by_row(engine, rows).items()},
+            "items": {
+                str(at): formatting.item_view(item)
+                for at, item in items_by_row(engine, rows).items()
+            },
         }
 
 
@@ -204,7 +238,12 @@ def blend_steps(
 def blend_strips(ends: Sequence[Any], forced: bool) -> list[dict[str, Any]]:
     """How the IDs of the query alone and of the result alone narrow down the collection."""
     return [
-        {"name": name, "columns": [column(end.codes[:level], step, end.items, forced, {}) for level, step in levels]}
+        {
+            "name": name,
+            "columns": [
+                column(end.codes[:level], step, end.items, forced, {}) for level, step in levels
+            ],
+        }
         for name, end in zip(("Query", "Result"), ends, strict=False)
         if (levels := [*enumerate(end.steps)])
     ]
@@ -223,4 +262,7 @@ def modality_probabilities(result: SearchResult) -> dict[str, float] | None:
     """Probabilities of the first code; None where it does not stand for a modality."""
     if result.modality_code != "forced":
         return None
-    return {modality.name.lower(): float(result.first_code_probabilities[modality]) for modality in Modality}
+    return {
+        modality.name.lower(): float(result.first_code_probabilities[modality])
+        for modality in Modality
+    }

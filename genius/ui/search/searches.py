@@ -90,7 +90,10 @@ class Searches:
             image = item_query(self.engine.index, row_of(self.engine.index, id)).image
             if isinstance(image, Image):
                 return image
-        raise UserError("The item whose picture you search with has none, or was removed; choose another picture.")
+        raise UserError(
+            "The item whose picture you search with has none, or was removed; choose "
+            "another picture."
+        )
 
     def search(self, request: SearchRequest, settings: dict[str, Any]) -> Answers:
         """Search for each query of a request. Raises UserError."""
@@ -108,7 +111,9 @@ class Searches:
         small = formatting.small_copy(query.image) if isinstance(query.image, Image) else None
         version = self.engine.index.folder.name
         return tuple(
-            LastQuery(request.describe(asked), replace(asked, image=small), options, result, version)
+            LastQuery(
+                request.describe(asked), replace(asked, image=small), options, result, version
+            )
             for asked, result in zip(request.queries, results, strict=True)
         )
 
@@ -129,7 +134,9 @@ def search_options(settings: dict[str, Any], at_most: int | None = None) -> Sear
     """
     scope, k = settings["in"], settings["results"]
     if scope not in SCOPES:
-        raise UserError(f"What is searched must be one of {', '.join(SCOPES)}, not {quoted(scope)}.")
+        raise UserError(
+            f"What is searched must be one of {', '.join(SCOPES)}, not {quoted(scope)}."
+        )
     return SearchOptions(
         beams=settings["beams"],
         k=min(k, at_most) if at_most and type(k) is int else k,

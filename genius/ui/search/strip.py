@@ -1,8 +1,8 @@
 """The strip: how one ID narrows down the collection, level by level, and what if.
 
-It shows how probable the decoder finds each code of the best generated ID or of a result, and where the beam search
-would have lost it. Choosing another code searches again with the same query and options, among the IDs that begin with
-the codes up to that one.
+It shows how probable the decoder finds each code of the best generated ID or of a result, and where
+the beam search would have lost it. Choosing another code searches again with the same query and
+options, among the IDs that begin with the codes up to that one.
 """
 
 import math
@@ -26,22 +26,29 @@ MOST_BRANCHES = 9  # codes that are replaced one after the other
 STALE_STEP = "That step is no longer there; search again."
 NOTE = "Percentages compare the codes that lead to items."
 MEANING = (
-    "Ruled out: the share of all probability that was on codes that lead to no item (masked). The percentages above it "
+    "Ruled out: the share of all probability that was on codes that lead to no item "
+    "(masked). The percentages above it "
     "are shares of the rest.",
-    "Writing codes, the search follows many IDs at once (its beam) and keeps the best as a whole, so a code need not "
-    "be the most probable one. Beam: the rank of the ID’s beginning among all that were considered, and how many were "
+    "Writing codes, the search follows many IDs at once (its beam) and keeps the best as "
+    "a whole, so a code need not "
+    "be the most probable one. Beam: the rank of the ID’s beginning among all that were "
+    "considered, and how many were "
     "kept; an ID that was dropped was found by the scan of all IDs.",
 )
 
 
-def follow(namer: CodeNamer, answers: tuple[LastQuery, ...], column: int, rank: int | None) -> dict[str, Any] | None:
+def follow(
+    namer: CodeNamer, answers: tuple[LastQuery, ...], column: int, rank: int | None
+) -> dict[str, Any] | None:
     """The strip for one of the answers; nothing if nothing was traced.
 
     rank: of the result whose ID is shown, or None for the best generated ID. Raises UserError if
     there is none, or if the collection has changed since.
     """
     original = original_narrowing(namer, answers, column, rank)
-    return None if original is None else strip_data(namer, answers, column, rank, original, original)
+    return (
+        None if original is None else strip_data(namer, answers, column, rank, original, original)
+    )
 
 
 def original_narrowing(
@@ -61,7 +68,11 @@ def original_narrowing(
 
 
 def branched(
-    namer: CodeNamer, answers: tuple[LastQuery, ...], column: int, rank: int | None, branches: Sequence[Any]
+    namer: CodeNamer,
+    answers: tuple[LastQuery, ...],
+    column: int,
+    rank: int | None,
+    branches: Sequence[Any],
 ) -> dict[str, Any]:
     """The strip and the results if the search had chosen other codes: [level, code], one after the
     other. Raises UserError for a code that the search did not consider there, or if the collection
@@ -70,7 +81,9 @@ def branched(
     engine, original = namer.engine, original_narrowing(namer, answers, column, rank)
     current, found, level = original, None, 0
     for branch in list(branches)[:MOST_BRANCHES]:
-        valid = isinstance(branch, list) and len(branch) == 2 and all(type(n) is int for n in branch)
+        valid = (
+            isinstance(branch, list) and len(branch) == 2 and all(type(n) is int for n in branch)
+        )
         if current is None or not valid:
             raise UserError(STALE_STEP)
         level, code = branch
@@ -86,7 +99,10 @@ def branched(
         current = current.branched(level, code, after)
         found = what_if_results(result, prefix, after)
     assert original is not None and current is not None
-    return {"strip": strip_data(namer, answers, column, rank, original, current, level), "found": found}
+    return {
+        "strip": strip_data(namer, answers, column, rank, original, current, level),
+        "found": found,
+    }
 
 
 def best_codes(result: SearchResult) -> tuple[int, ...]:
@@ -94,9 +110,13 @@ def best_codes(result: SearchResult) -> tuple[int, ...]:
     return result.generated[0].codes if result.generated else result.hits[0].codes
 
 
-def narrowed(engine: Engine, answer: LastQuery, result: SearchResult, codes: Sequence[int]) -> Narrowing:
+def narrowed(
+    engine: Engine, answer: LastQuery, result: SearchResult, codes: Sequence[int]
+) -> Narrowing:
     """How an ID narrows down what may be found; result: of the answer, or of a what-if of it."""
-    return narrowing(result, code_table(engine, answer), codes, engine.code_log_probs(result.z, codes))
+    return narrowing(
+        result, code_table(engine, answer), codes, engine.code_log_probs(result.z, codes)
+    )
 
 
 def code_table(engine: Engine, answer: LastQuery) -> CodeTable:
@@ -130,37 +150,61 @@ def strip_data(
     return shown | {"paths": paths(answers, column, rank, level is not None)}
 
 
-def typical_rows(namer: CodeNamer, table: CodeTable, current: Narrowing) -> dict[tuple[int, ...], int]:
-    """An item of each code that might have been chosen: the one nearest to the mean, if it is known, or any."""
+def typical_rows(
+    namer: CodeNamer, table: CodeTable, current: Narrowing
+) -> dict[tuple[int, ...], int]:
+    """An item of each code that might have been chosen: the one nearest to the mean, if it is
+    known, or any.
+    """
     prefixes = [
-        (*current.codes[:level], other.code) for level, step in enumerate(current.steps) for other in step.others
+        (*current.codes[:level], other.code)
+        for level, step in enumerate(current.steps)
+        for other in step.others
     ]
     names = {prefix: name for prefix in prefixes if (name := namer.name(prefix)) and name.pictures}
-    nearest = dict(zip(names, namer.engine.index.rows_of([name.pictures[0] for name in names.values()]), strict=True))
+    nearest = dict(
+        zip(
+            names,
+            namer.engine.index.rows_of([name.pictures[0] for name in names.values()]),
+            strict=True,
+        )
+    )
     return {
-        prefix: int(row) if (row := nearest.get(prefix, -1)) >= 0 else sample(table.match(prefix))[0]
+        prefix: int(row)
+        if (row := nearest.get(prefix, -1)) >= 0
+        else sample(table.match(prefix))[0]
         for prefix in prefixes
     }
 
 
-def paths(answers: tuple[LastQuery, ...], column: int, rank: int | None, is_branch: bool) -> list[dict[str, Any]]:
+def paths(
+    answers: tuple[LastQuery, ...], column: int, rank: int | None, is_branch: bool
+) -> list[dict[str, Any]]:
     """What else may be shown: of several searches each, of a single one the ID of the first result
     and the best one of all; after a what-if the way back.
     """
     if is_branch:
         ends = [("Back to what the search chose", column, rank)]
     elif len(answers) > 1:
-        ends = [(answer.query.instruction, place, initial_rank(answer)) for place, answer in enumerate(answers)]
+        ends = [
+            (answer.query.instruction, place, initial_rank(answer))
+            for place, answer in enumerate(answers)
+        ]
     elif initial_rank(answers[0]):
         ends = [("The ID of result 1", 0, 1), ("The best generated ID", 0, None)]
     else:
         ends = [("The best ID", 0, None)]
     shown = None if is_branch else (column, rank)
-    return [{"name": name, "column": at, "rank": of or 0, "chosen": (at, of) == shown} for name, at, of in ends]
+    return [
+        {"name": name, "column": at, "rank": of or 0, "chosen": (at, of) == shown}
+        for name, at, of in ends
+    ]
 
 
 def initial_rank(answer: LastQuery) -> int | None:
-    """The rank of the result whose ID is shown first: 1, or None where that has the best generated ID, or none is."""
+    """The rank of the result whose ID is shown first: 1, or None where that has the best generated
+    ID, or none is.
+    """
     hits, generated = answer.result.hits, answer.result.generated
     return 1 if hits and (not generated or hits[0].codes != generated[0].codes) else None
 
@@ -171,7 +215,9 @@ def items_by_row(engine: Engine, rows: set[int]) -> dict[int, Item]:
     return dict(zip(ordered, engine.index.items(ordered), strict=True))
 
 
-def what_if_results(result: SearchResult, prefix: tuple[int, ...], after: Narrowing) -> dict[str, Any]:
+def what_if_results(
+    result: SearchResult, prefix: tuple[int, ...], after: Narrowing
+) -> dict[str, Any]:
     """The results of a what-if, as tiles."""
     beginning = " · ".join(map(str, prefix))
     possible = count(after.steps[len(prefix) - 1].chosen.items, "item")
@@ -194,13 +240,15 @@ def strip(
 ) -> dict[str, Any]:
     """What strip.js draws of an ID. items: by row, of all rows that are shown.
 
-    levels: codes of an ID. hits: of the search. replaced: level and code that the search itself chose, if this is a
-    what-if. typical: row of a typical item by prefix.
+    levels: codes of an ID. hits: of the search. replaced: level and code that the search itself
+    chose, if this is a what-if. typical: row of a typical item by prefix.
     """
     codes, typical = narrowing.codes, typical or {}
     return {
         "title": "How the ID was generated" if replaced is None else "What if …",
-        "sentence": sentence(narrowing, hits, levels) if replaced is None else what_if(narrowing, replaced, forced),
+        "sentence": sentence(narrowing, hits, levels)
+        if replaced is None
+        else what_if(narrowing, replaced, forced),
         "note": NOTE,
         "meaning": list(MEANING),
         "columns": [
@@ -216,13 +264,22 @@ def strip(
                 "rows": list(narrowing.shown),
             },
             *(
-                column(codes[:level], step, narrowing.items, forced, typical, narrowing.ranks[level : level + 1])
+                column(
+                    codes[:level],
+                    step,
+                    narrowing.items,
+                    forced,
+                    typical,
+                    narrowing.ranks[level : level + 1],
+                )
                 for level, step in enumerate(narrowing.steps)
             ),
         ],
         "ending": ending(narrowing),
         "items": {
-            str(row): {name: tile(row, item)[name] for name in ("label", "modality", "text", "picture")}
+            str(row): {
+                name: tile(row, item)[name] for name in ("label", "modality", "text", "picture")
+            }
             for row, item in items.items()
         },
         "branched": replaced is not None,
@@ -238,15 +295,19 @@ def column(
     typical: Mapping[tuple[int, ...], int],
     beam: Sequence[BeamRank] = (),
 ) -> dict[str, Any]:
-    """One level. prefix: the codes of the levels before it. typical: row of a typical item by prefix. beam: where the
-    beam search has it, if it followed it so far.
+    """One level. prefix: the codes of the levels before it. typical: row of a typical item by
+    prefix. beam: where the beam search has it, if it followed it so far.
     """
     level, others = len(prefix), () if step.settled else step.others
     # a rounded 1 is no certainty while others are possible
     certain = 1 - sum(other.probability for other in step.others)
     chosen = replace(step.chosen, probability=min(step.chosen.probability, certain))
     return {
-        "head": "Modality" if forced and level == 0 else str(level) if step.settled else f"Level {level}",
+        "head": "Modality"
+        if forced and level == 0
+        else str(level)
+        if step.settled
+        else f"Level {level}",
         "code": choice_data(prefix, chosen, forced),
         "masked": format_probability(step.masked),
         "items": f"{step.chosen.items:,}",
@@ -254,7 +315,8 @@ def column(
         "beam": "".join(map(beam_words, beam)),
         "settled": step.settled,
         "others": [
-            choice_data(prefix, other, forced) | {"row": typical.get((*prefix, other.code))} for other in others
+            choice_data(prefix, other, forced) | {"row": typical.get((*prefix, other.code))}
+            for other in others
         ],
         "rows": [] if step.settled else list(step.shown),
     }
@@ -279,21 +341,34 @@ def sentence(narrowing: Narrowing, hits: Sequence[Hit], levels: int) -> str:
         if narrowing.place
         else f"The scan found this ID of {count(levels, 'code')} near the query."
     )
-    text = f"{wrote} Items still possible, code by code: {count_path(narrowing)}. {kept_or_dropped(narrowing)}".rstrip()
-    rank = next((hit.rank for hit in hits if hit.codes[: len(narrowing.codes)] == narrowing.codes), None)
+    text = (
+        f"{wrote} Items still possible, code by code: {count_path(narrowing)}. "
+        f"{kept_or_dropped(narrowing)}".rstrip()
+    )
+    rank = next(
+        (hit.rank for hit in hits if hit.codes[: len(narrowing.codes)] == narrowing.codes), None
+    )
     if rank is not None:
-        text += f" {'That item is' if narrowing.left == 1 else 'The best of them is'} result {rank}."
+        text += (
+            f" {'That item is' if narrowing.left == 1 else 'The best of them is'} result {rank}."
+        )
     return text
 
 
 def kept_or_dropped(narrowing: Narrowing) -> str:
-    """Whether the beam search followed the ID to its end, and where it stopped; empty if none was traced."""
+    """Whether the beam search followed the ID to its end, and where it stopped; empty if none was
+    traced.
+    """
     if narrowing.place:
         return f"Writing codes, the search kept it to the end, as number {narrowing.place}."
     if not narrowing.ranks:
         return ""
     level, last = len(narrowing.ranks) - 1, narrowing.ranks[-1]
-    place = f"rank {last.rank:,} of {last.beams}" if last.rank else f"beyond the {last.beams} that it follows"
+    place = (
+        f"rank {last.rank:,} of {last.beams}"
+        if last.rank
+        else f"beyond the {last.beams} that it follows"
+    )
     return f"Writing codes, the search would have dropped it at level {level}: {place}."
 
 
@@ -307,14 +382,22 @@ def beam_words(at: BeamRank) -> str:
 def count_path(narrowing: Narrowing) -> str:
     """How many items were possible, each number once: 12,663 → 4,259 → 1."""
     narrowed = [narrowing.items, *(step.chosen.items for step in narrowing.steps)]
-    distinct = [items for items, previous in zip(narrowed, [None, *narrowed], strict=False) if items != previous]
+    distinct = [
+        items
+        for items, previous in zip(narrowed, [None, *narrowed], strict=False)
+        if items != previous
+    ]
     return " → ".join(f"{items:,}" for items in distinct)
 
 
 def ending(narrowing: Narrowing) -> dict[str, Any]:
     """The items whose ID is the only one left, where it is known before its last code."""
     settled = sum(step.settled for step in narrowing.steps)
-    more = "One ID is left, so its last code is" if settled == 1 else f"One ID is left, so its last {settled} codes are"
+    more = (
+        "One ID is left, so its last code is"
+        if settled == 1
+        else f"One ID is left, so its last {settled} codes are"
+    )
     alone = "" if narrowing.left == 1 else f" {narrowing.left:,} items have it."
     return {"rows": list(narrowing.steps[-1].shown), "note": f"{more} certain.{alone}"}
 
@@ -323,8 +406,11 @@ def what_if(narrowing: Narrowing, replaced: tuple[int, int], forced: bool) -> st
     """Which code was replaced by which."""
     level, code = replaced
     choices = (code, narrowing.codes[level])
-    before, after = [MODALITY_NAMES[Modality(code)] for code in choices] if forced and level == 0 else choices
+    before, after = (
+        [MODALITY_NAMES[Modality(code)] for code in choices] if forced and level == 0 else choices
+    )
     return (
-        f"With {after} in place of {before} at level {level}, the search goes on from there by itself: "
+        f"With {after} in place of {before} at level {level}, the search goes on from "
+        "there by itself: "
         f"{count_path(narrowing)}."
     )

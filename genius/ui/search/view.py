@@ -9,7 +9,17 @@ from PIL.Image import Image
 
 from genius.examples import Example
 from genius.explore.beam_figure import format_probability
-from genius.schema import GeneratedID, Hit, Item, Modality, Query, Reading, SearchOptions, SearchResult, provenance_of
+from genius.schema import (
+    GeneratedID,
+    Hit,
+    Item,
+    Modality,
+    Query,
+    Reading,
+    SearchOptions,
+    SearchResult,
+    provenance_of,
+)
 from genius.ui.common.formatting import (
     MODALITY_NAMES,
     MODALITY_PLURALS,
@@ -65,12 +75,18 @@ def score_note(decoder_weight: float) -> str:
 
 
 def summary(
-    result: SearchResult, request: SearchRequest, modality: Modality | None, forced: bool, weight: float, items: int
+    result: SearchResult,
+    request: SearchRequest,
+    modality: Modality | None,
+    forced: bool,
+    weight: float,
+    items: int,
 ) -> dict[str, Any]:
     """Target modality, number of results and time of each stage, of a request with one query.
 
-    modality: the only one that was searched; None: all were. forced: the first code was trained to be the modality;
-    otherwise it is a cluster that emerged. weight: of the decoder against geometry. items: of the collection.
+    modality: the only one that was searched; None: all were. forced: the first code was trained to
+    be the modality; otherwise it is a cluster that emerged. weight: of the decoder against
+    geometry. items: of the collection.
     """
     query, is_part = request.query, bool(request.asked.part)
     return {
@@ -81,10 +97,15 @@ def summary(
         "provenance": provenance_view(provenance_of(request.item.source) if request.item else {}),
         "asked": query.instruction,
         "reading": reading_view(result.reading),
-        "part": data_uri(small_webp(query.image)) if is_part and isinstance(query.image, Image) else None,
+        "part": data_uri(small_webp(query.image))
+        if is_part and isinstance(query.image, Image)
+        else None,
         "aim": target_view(result, modality, forced),
-        "sentence": f"{count(len(result.hits), 'result')} for {describe_query(query, part=is_part)}, "
-        f"in {milliseconds(sum(result.milliseconds.values()))}. {ranking_sentence(result, items)}",
+        "sentence": (
+            f"{count(len(result.hits), 'result')} for {describe_query(query, part=is_part)}, "
+            f"in {milliseconds(sum(result.milliseconds.values()))}. "
+            f"{ranking_sentence(result, items)}"
+        ),
         "weighed": weight_sentence(weight),
         "address": NO_ADDRESS if request.asked.upload else "",
         "stages": stages([result]),
@@ -105,7 +126,9 @@ OTHER_READINGS = 2  # that are offered
 
 
 def reading_view(reading: Reading | None) -> dict[str, Any] | None:
-    """How the words were read, and the next readings, to be chosen instead; None where they were not read."""
+    """How the words were read, and the next readings, to be chosen instead; None where they were
+    not read.
+    """
     if reading is None:
         return None
     others = sorted(reading.probabilities, key=lambda name: -reading.probabilities[name])
@@ -121,7 +144,11 @@ def versions_view(versions: Sequence[Item]) -> str:
     """What else shows the same photograph: also as a pair · 2 captions."""
     counts = Counter(item.modality for item in versions)
     names = ((Modality.IMAGE, "picture"), (Modality.PAIR, "pair"), (Modality.TEXT, "caption"))
-    parts = [f"a {name}" if counts[kind] == 1 else count(counts[kind], name) for kind, name in names if counts[kind]]
+    parts = [
+        f"a {name}" if counts[kind] == 1 else count(counts[kind], name)
+        for kind, name in names
+        if counts[kind]
+    ]
     return f"also as {' · '.join(parts)}" if parts else ""
 
 
@@ -132,7 +159,9 @@ def heading(hits: Sequence[Hit]) -> str:
 
 
 def ranking_sentence(result: SearchResult, items: int) -> str:
-    """How many items of the collection were compared with the query one by one, which is what re-ranking does."""
+    """How many items of the collection were compared with the query one by one, which is what
+    re-ranking does.
+    """
     if result.order == "score":
         return "They are ordered by the scores of their IDs."
     were = "was" if result.candidates == 1 else "were"
@@ -141,17 +170,21 @@ def ranking_sentence(result: SearchResult, items: int) -> str:
 
 def weight_sentence(weight: float) -> str:
     """By what the IDs were generated, in a sentence."""
+    both = f"the decoder, which predicts codes (weight {weight:g}), and {GEOMETRY}"
     source = {0.0: f"{GEOMETRY}, alone", 1.0: "the decoder alone, which predicts code after code"}
-    return f"IDs by {source.get(weight, f'the decoder, which predicts codes (weight {weight:g}), and {GEOMETRY}')}."
+    return f"IDs by {source.get(weight, both)}."
 
 
 def summaries(results: Sequence[SearchResult], example: Example) -> dict[str, Any]:
-    """As `summary`, for the instructions of one example; the target modality of each is in its column."""
+    """As `summary`, for the instructions of one example; the target modality of each is in its
+    column.
+    """
     time = milliseconds(sum(sum(result.milliseconds.values()) for result in results))
     query = describe_query(Query(example.text, example.picture))
     return {
         "heading": example.title,
-        "sentence": f"{query[0].upper()}{query[1:]}, with {count(len(results), 'instruction')}, in {time}.",
+        "sentence": f"{query[0].upper()}{query[1:]}, with {count(len(results), 'instruction')}, in "
+        f"{time}.",
         "stages": stages(results),
     }
 
@@ -159,10 +192,18 @@ def summaries(results: Sequence[SearchResult], example: Example) -> dict[str, An
 def stages(results: Sequence[SearchResult]) -> list[dict[str, Any]]:
     """How long each stage took, over all results."""
     spent = [(stage, time) for result in results for stage, time in result.milliseconds.items()]
-    times = {stage: sum(time for one, time in spent if one == stage) for stage in STAGES if stage in dict(spent)}
+    times = {
+        stage: sum(time for one, time in spent if one == stage)
+        for stage in STAGES
+        if stage in dict(spent)
+    }
     total = sum(times.values()) or 1.0
     return [
-        {**dict(zip(("name", "note"), STAGES[stage], strict=True)), "time": milliseconds(time), "share": time / total}
+        {
+            **dict(zip(("name", "note"), STAGES[stage], strict=True)),
+            "time": milliseconds(time),
+            "share": time / total,
+        }
         for stage, time in times.items()
     ]
 
@@ -171,12 +212,21 @@ def target_view(result: SearchResult, modality: Modality | None, forced: bool) -
     """The first codes with their probabilities, and a note if the visitor chose the modality."""
     note = ""
     if modality is not None:
-        note = f"Only {MODALITY_PLURALS[modality]} were searched; the probabilities are those for any kind."
-    return {"label": "Kind of result" if forced else "First code", "targets": first_codes(result, forced), "only": note}
+        note = (
+            f"Only {MODALITY_PLURALS[modality]} were searched; the probabilities are those "
+            "for any kind."
+        )
+    return {
+        "label": "Kind of result" if forced else "First code",
+        "targets": first_codes(result, forced),
+        "only": note,
+    }
 
 
 def first_codes(result: SearchResult, forced: bool = True) -> list[dict[str, Any]]:
-    """The first codes by probability, without kinds that the index lacks; `chosen` is that of the best generated ID."""
+    """The first codes by probability, without kinds that the index lacks; `chosen` is that of the
+    best generated ID.
+    """
     chosen = result.generated[0].codes[0] if result.generated else None
     shares = result.first_code_probabilities.astype(np.float64)
     most = shares.argmax()  # a rounded 1 is no certainty while others are possible
@@ -195,7 +245,9 @@ def first_codes(result: SearchResult, forced: bool = True) -> list[dict[str, Any
     ]
 
 
-def column(result: SearchResult, query: Query, options: SearchOptions, forced: bool) -> dict[str, Any]:
+def column(
+    result: SearchResult, query: Query, options: SearchOptions, forced: bool
+) -> dict[str, Any]:
     """The results of one instruction among several: target modality, best ID and a card per hit."""
     best = result.generated[0].codes if result.generated else ()
     return {
@@ -229,14 +281,18 @@ def card(hit: Hit, query_codes: Sequence[int], reranked: bool) -> dict[str, Any]
 
 
 def headline(item: Item) -> dict[str, str]:
-    """What stands above the rest of an item: the words before a colon, or all words of a short one. Of a picture
-    without words, what its source says that it shows."""
+    """What stands above the rest of an item: the words before a colon, or all words of a short one.
+    Of a picture without words, what its source says that it shows.
+    """
     head, colon, rest = item.text.partition(": ")
     if colon and len(head) <= 2 * LONGEST_HEADWORD:
         return {"title": head, "rest": rest}
     if len(item.text) > LONGEST_HEADWORD:
         return {"title": "", "rest": item.text}
-    return {"title": item.text or item_label(item).partition(": ")[2] or item_label(item), "rest": ""}
+    return {
+        "title": item.text or item_label(item).partition(": ")[2] or item_label(item),
+        "rest": "",
+    }
 
 
 def generated(result: SearchResult, decoder_weight: float) -> dict[str, Any] | None:

@@ -1,4 +1,6 @@
-"""The Why panel of the Search tab: the path of one result through the beam search, traced on request."""
+"""The Why panel of the Search tab: the path of one result through the beam search, traced on
+request.
+"""
 
 import json
 from collections.abc import Sequence
@@ -30,7 +32,9 @@ class Explainer:
     def __init__(self, context: Context):
         self.engine, self.namer = context.engine, context.namer
         forced = self.engine.first_code_is_modality
-        self.first_codes = [MODALITY_NAMES[modality] if forced else str(int(modality)) for modality in Modality]
+        self.first_codes = [
+            MODALITY_NAMES[modality] if forced else str(int(modality)) for modality in Modality
+        ]
 
     def explained(self, answer: LastQuery, hit: Hit) -> dict[str, Any]:
         """A result in words, as a tree and as a table of it. Raises UserError if it was removed."""
@@ -62,29 +66,50 @@ def plain_sentence(hit: Hit, last: LastQuery) -> str:
     if last.result.order == "score":
         return f"Its ID was the {ordinal(hit.rank)} of those that the search expected most."
     asked = Modality.of(last.query.text, last.query.image)
-    query = {Modality.TEXT: "words", Modality.IMAGE: "picture", Modality.PAIR: "picture and words"}[asked]
+    query = {Modality.TEXT: "words", Modality.IMAGE: "picture", Modality.PAIR: "picture and words"}[
+        asked
+    ]
     best = "best" if hit.rank == 1 else f"{ordinal(hit.rank)} best"
-    return f"Of the {count(last.result.candidates, 'item')} that were compared closely, it fits your {query} {best}."
+    return (
+        f"Of the {count(last.result.candidates, 'item')} that were compared closely, it fits "
+        f"your {query} {best}."
+    )
 
 
 def group(namer: CodeNamer, table: CodeTable, codes: Sequence[int]) -> dict[str, Any]:
-    """The smallest group with a name and not too few items that the codes lead to, or else by the first two."""
+    """The smallest group with a name and not too few items that the codes lead to, or else by the
+    first two.
+    """
     prefixes = [tuple(codes[:level]) for level in range(len(codes), 1, -1)]
     named = (prefix for prefix in prefixes if (name := namer.name(prefix)) and name.words)
     prefix = next((prefix for prefix in named if len(table.match(prefix)) >= FEW), tuple(codes[:2]))
-    return {"prefix": format_pattern(prefix, "."), "codes": len(prefix), "items": f"{len(table.match(prefix)):,}"}
+    return {
+        "prefix": format_pattern(prefix, "."),
+        "codes": len(prefix),
+        "items": f"{len(table.match(prefix)):,}",
+    }
 
 
 def explanation(
-    reason: Explanation, tree: BeamTree, beams: int, result: SearchResult, first_codes: Sequence[str]
+    reason: Explanation,
+    tree: BeamTree,
+    beams: int,
+    result: SearchResult,
+    first_codes: Sequence[str],
 ) -> dict[str, Any]:
-    """The ID of the result next to the best one and the query's own, its path level by level, and a summary.
+    """The ID of the result next to the best one and the query's own, its path level by level, and a
+    summary.
 
     tree: everything that the beam search considered. result: of the visitor's search.
     """
     hit = reason.hit
     ids = [
-        {"name": "This result", "opens": True, **identifier(hit.codes, hit.codes), "shared": reason.shared},
+        {
+            "name": "This result",
+            "opens": True,
+            **identifier(hit.codes, hit.codes),
+            "shared": reason.shared,
+        },
         {"name": "Best generated ID", "opens": True, **identifier(reason.best, hit.codes)},
         {"name": "The query’s own ID", "opens": False, **identifier(result.query_codes, hit.codes)},
     ]
@@ -111,7 +136,8 @@ def sentences(reason: Explanation, tree: BeamTree, beams: int, reranked: bool) -
         ranked = f"Without re-ranking it is {ordinal(hit.rank)}."
     return [
         generation_sentence(reason, tree, beams),
-        f"{ranked} Dense search, which compares the query with all {count(reason.items, 'item')}, would rank it "
+        f"{ranked} Dense search, which compares the query with all "
+        f"{count(reason.items, 'item')}, would rank it "
         f"{dense_ordinal(reason)}.",
     ]
 
@@ -120,7 +146,8 @@ def generation_sentence(reason: Explanation, tree: BeamTree, beams: int) -> str:
     """Which beam found its ID, or where it was pruned."""
     if reason.beam is None:
         return (
-            f"The search, which follows {count(beams, 'ID')} at once, followed this one for {len(reason.path)} of its "
+            f"The search, which follows {count(beams, 'ID')} at once, followed this one "
+            f"for {len(reason.path)} of its "
             f"{count(tree.levels, 'code')} and then dropped it."
         )
     last = reason.path[-1]
@@ -128,21 +155,29 @@ def generation_sentence(reason: Explanation, tree: BeamTree, beams: int) -> str:
     sentences = [f"Its ID is number {reason.beam} of the {beams} that the search wrote ({score})."]
     if reason.beam > 1 and reason.shared:
         first = "first" if reason.shared == 1 else f"first {reason.shared}"
-        sentences.append(f"Its ID shares the {first} of {count(tree.levels, 'code')} with the best one.")
+        sentences.append(
+            f"Its ID shares the {first} of {count(tree.levels, 'code')} with the best one."
+        )
     elif reason.beam > 1:
         sentences.append("Its ID shares no code with the best one.")
     bucket = reason.bucket
-    sentences.append("No other item has this ID." if bucket == 1 else f"{bucket:,} items have exactly this ID.")
+    sentences.append(
+        "No other item has this ID." if bucket == 1 else f"{bucket:,} items have exactly this ID."
+    )
     return " ".join(sentences)
 
 
 def rank_change(before: int, after: int) -> str:
-    return f"left it at rank {after}" if before == after else f"moved it from rank {before} to {after}"
+    return (
+        f"left it at rank {after}" if before == after else f"moved it from rank {before} to {after}"
+    )
 
 
 def ordinal(rank: int) -> str:
     """1 -> 1st, 12 -> 12th, 1002 -> 1,002nd."""
-    ending = "th" if rank % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
+    ending = (
+        "th" if rank % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
+    )
     return f"{rank:,}{ending}"
 
 
@@ -175,7 +210,9 @@ def path_table(reason: Explanation, tree: BeamTree) -> list[dict[str, Any]]:
 
 def prefixes(tree: BeamTree) -> dict[str, Any]:
     """The figure as a table: a row per prefix; prefixes of generated IDs are marked."""
-    columns = map(np.ndarray.tolist, (tree.level, tree.place, tree.fate, tree.step, tree.log_prob, tree.items))
+    columns = map(
+        np.ndarray.tolist, (tree.level, tree.place, tree.fate, tree.step, tree.log_prob, tree.items)
+    )
     return {
         "rows": [
             {
@@ -188,6 +225,8 @@ def prefixes(tree: BeamTree) -> dict[str, Any]:
                 "log_prob": number(log_prob, 2),
                 "items": f"{items:,}",
             }
-            for codes, level, place, fate, step, log_prob, items in zip(tree.prefixes(), *columns, strict=True)
+            for codes, level, place, fate, step, log_prob, items in zip(
+                tree.prefixes(), *columns, strict=True
+            )
         ]
     }

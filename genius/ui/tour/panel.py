@@ -20,8 +20,12 @@ from genius.ui.common.formatting import shared_prefix, tiles
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
 # By TourStep: the elem_id of the part of the page that it is about, and what it says
-STEPS = pd.read_csv(Path(__file__).with_name("steps.tsv"), sep="\t", quoting=csv.QUOTE_NONE, index_col="step")
-NOTHING = "This run has nothing for a tour: it needs examples, pictures whose IDs begin alike, or maps."
+STEPS = pd.read_csv(
+    Path(__file__).with_name("steps.tsv"), sep="\t", quoting=csv.QUOTE_NONE, index_col="step"
+)
+NOTHING = (
+    "This run has nothing for a tour: it needs examples, pictures whose IDs begin alike, or maps."
+)
 
 
 def step_view(
@@ -32,17 +36,25 @@ def step_view(
     items: the two of TourStep.SHARED, as `tiles` gives them.
     """
     several = None if tour.several is None else examples[tour.several]
-    spelled = {"instructions": spell(len(several.instructions) if several else 0), "shared": spell(len(tour.shared))}
+    spelled = {
+        "instructions": spell(len(several.instructions) if several else 0),
+        "shared": spell(len(tour.shared)),
+    }
     own: dict[str, Any] = {
         TourStep.INSTRUCTIONS: {"opens": {"example": str(tour.several)}},
         TourStep.STRIP: {"opens": {"example": str(tour.single)}},
         TourStep.SHARED: {"opens": {"tab": "codes", "code": format_pattern(tour.shared, ".")}},
         TourStep.PATTERN: {"opens": {"tab": "codes", "code": format_pattern(tour.pattern, ".")}},
-        TourStep.MAP: {"opens": {"tab": "map", "keep": str(tour.views[0] or "") if tour.views else ""}},
+        TourStep.MAP: {
+            "opens": {"tab": "map", "keep": str(tour.views[0] or "") if tour.views else ""}
+        },
         TourStep.DENSE: {"opens": {"tab": "compare", "example": str(tour.single)}},
-        TourStep.GUESS: {"opens": {"tab": "codes", "play": "guess", "item": items[0]["id"] if items else ""}},
+        TourStep.GUESS: {
+            "opens": {"tab": "codes", "play": "guess", "item": items[0]["id"] if items else ""}
+        },
     }[step]
-    if step == TourStep.INSTRUCTIONS and several and several.picture:  # scrolled out of view by `reveals`
+    # scrolled out of view by `reveals`
+    if step == TourStep.INSTRUCTIONS and several and several.picture:
         own["picture"] = f"examples/{tour.several}/picture"
     if step == TourStep.SHARED:
         shared = shared_prefix(*(item["codes"] for item in items))
@@ -50,9 +62,14 @@ def step_view(
     if step == TourStep.MAP:
         labels = ("Before: everything", "After: codes")
         kept = [str(depth or "") for depth in tour.views or ()]
-        own["views"] = [{"label": label, "keep": keep} for label, keep in zip(labels, kept, strict=False)]
+        own["views"] = [
+            {"label": label, "keep": keep} for label, keep in zip(labels, kept, strict=False)
+        ]
     title, text, reveals = STEPS.loc[step, ["title", "text", "reveals"]]
-    words = {"title": title.format(**spelled), "text": text.format(**spelled, pattern=format_pattern(tour.pattern))}
+    words = {
+        "title": title.format(**spelled),
+        "text": text.format(**spelled, pattern=format_pattern(tour.pattern)),
+    }
     return {"step": step, "reveals": reveals, **words, **own}
 
 

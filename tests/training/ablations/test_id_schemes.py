@@ -5,7 +5,13 @@ import pytest
 
 from genius.schema import Item, Modality
 from genius.trie.ids import IDTable
-from training.ablations.id_schemes import CHARACTERS, SCHEMES, SchemeInputs, content_words, hierarchical
+from training.ablations.id_schemes import (
+    CHARACTERS,
+    SCHEMES,
+    SchemeInputs,
+    content_words,
+    hierarchical,
+)
 
 TEXTS = ["A red boat.", "", "The red boat at sea!", "", "A boat; a boat, and a dog", "Ärger 7"]
 IMAGES = [None, "images/cat-one.png", "x.png", "images/zebra.png", None, None]
@@ -19,7 +25,12 @@ def made(n: int = 0, **changes) -> SchemeInputs:
     values = {
         "embeddings": vectors,
         "items": [
-            Item(f"1:{number}", Modality.TEXT, TEXTS[number % len(TEXTS)], IMAGES[number % len(TEXTS)])
+            Item(
+                f"1:{number}",
+                Modality.TEXT,
+                TEXTS[number % len(TEXTS)],
+                IMAGES[number % len(TEXTS)],
+            )
             for number in range(size)
         ],
         "known": np.ones(size, dtype=bool),
@@ -66,7 +77,8 @@ def test_semantic_ids_are_content_words_and_an_image_has_those_of_the_nearest_kn
     known = np.array([True, False, False, True, True, False])
     found = SCHEMES["semantic"](made(known=known))[0].tolist()
     assert content_words(TEXTS[4]) == ["boat", "dog"]
-    assert found[0][:2] == found[2][:2] and found[0][2:] == [0] * 4  # red boat; its third word is rare or another
+    # red boat; its third word is rare or another
+    assert found[0][:2] == found[2][:2] and found[0][2:] == [0] * 4
     for row in (1, 3):
         nearest = max((0, 4), key=lambda other: similarity[row, other])
         assert found[row] == found[nearest]
@@ -78,7 +90,10 @@ def test_clustered_ids_are_unique_and_leaves_are_small():
     leaves = {}
     for codes in found.tolist():
         leaves.setdefault(tuple(codes[:-1]), []).append(codes[-1])
-    assert all(sorted(numbers) == list(range(len(numbers))) and len(numbers) <= 9 for numbers in leaves.values())
+    assert all(
+        sorted(numbers) == list(range(len(numbers))) and len(numbers) <= 9
+        for numbers in leaves.values()
+    )
 
 
 def test_items_of_one_cluster_are_nearer_to_its_mean_than_to_the_means_of_others():
@@ -90,7 +105,9 @@ def test_items_of_one_cluster_are_nearer_to_its_mean_than_to_the_means_of_others
 
 
 def test_equal_embeddings_are_split_too():
-    found, _ = hierarchical(made(50, embeddings=np.ones((50, 4), dtype=np.float32)), branches=3, leaf=5)
+    found, _ = hierarchical(
+        made(50, embeddings=np.ones((50, 4), dtype=np.float32)), branches=3, leaf=5
+    )
     assert len({tuple(codes) for codes in found.tolist()}) == 50
 
 

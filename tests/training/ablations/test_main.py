@@ -1,4 +1,6 @@
-"""The whole command on the micro collection, whose three rows stand for three of the paper's five columns."""
+"""The whole command on the micro collection, whose three rows stand for three of the paper's five
+columns.
+"""
 
 import shutil
 from pathlib import Path
@@ -21,7 +23,16 @@ from training.features import feature_folders, share_features
 from training.settings import with_stage_changes
 from training.stage import recorded_settings
 
-OPTIONS = ["--device", "cpu", "--limit", "5", "--set", "quantizer.epochs=1", "--set", "decoder.epochs=2"]
+OPTIONS = [
+    "--device",
+    "cpu",
+    "--limit",
+    "5",
+    "--set",
+    "quantizer.epochs=1",
+    "--set",
+    "decoder.epochs=2",
+]
 SHARING = "S4"  # one training, all beam sizes
 
 
@@ -36,37 +47,69 @@ def report(collection, path) -> Report:
 
 
 def kept(path: Path) -> dict[str, str]:
-    return {file.name: file.read_text(encoding="utf-8") for file in (path / FOLDER / RESULTS).iterdir()}
+    return {
+        file.name: file.read_text(encoding="utf-8") for file in (path / FOLDER / RESULTS).iterdir()
+    }
 
 
 def test_the_published_figures_stand_beside_ours(report, path):
     claims, table = report.tables
-    assert [row[0] for row in table.rows] == ["1 beam", "5 beams", "10 beams", "20 beams", "30 beams", "50 beams"]
+    assert [row[0] for row in table.rows] == [
+        "1 beam",
+        "5 beams",
+        "10 beams",
+        "20 beams",
+        "30 beams",
+        "50 beams",
+    ]
     assert table.rows[0][2:7:2] == pytest.approx((0.242, 0.416, 0.104))
-    assert all(0 <= low <= value <= high <= 1 for row in table.rows for value, low, high in row[1:8:2])
+    assert all(
+        0 <= low <= value <= high <= 1 for row in table.rows for value, low, high in row[1:8:2]
+    )
     assert [row[0] for row in claims.rows] == ["More beams help (C.3)"]
-    assert report.command.startswith("python -m training.ablations COLLECTION RUN") and str(path) not in str(report)
+    assert report.command.startswith("python -m training.ablations COLLECTION RUN") and str(
+        path
+    ) not in str(report)
     assert [child.name for child in (path / FOLDER).iterdir() if child.name[0] != "."] == [RESULTS]
     assert len(kept(path)) == 2  # seeds of the one training
 
 
 @pytest.mark.slow
 def test_every_table_is_made(collection, path):
-    made = run(collection, path, "--tables", ",".join(TABLES), "--seeds", "0,1", "--set", "encoder.epochs=1")
-    assert [table.title.partition(":")[0] for table in made.tables[1:]] == [table.name for table in TABLES.values()]
+    made = run(
+        collection,
+        path,
+        "--tables",
+        ",".join(TABLES),
+        "--seeds",
+        "0,1",
+        "--set",
+        "encoder.epochs=1",
+    )
+    assert [table.title.partition(":")[0] for table in made.tables[1:]] == [
+        table.name for table in TABLES.values()
+    ]
     for table, specified in zip(made.tables[1:], TABLES.values(), strict=True):
         assert [row[0] for row in table.rows] == [variant.name for variant in specified.variants]
 
 
 @pytest.mark.parametrize("table", ["S7", "S9"])
-def test_identifiers_and_encoders_are_trained_and_measured(collection, path, tmp_path, monkeypatch, table):
-    """Two of each: the first scheme and GENIUS, and a sum of features and BLIP with fused tokens."""
+def test_identifiers_and_encoders_are_trained_and_measured(
+    collection, path, tmp_path, monkeypatch, table
+):
+    """Two of each: the first scheme and GENIUS, and a sum of features and BLIP with fused
+    tokens.
+    """
     variants = TABLES[table].variants
-    two = AblationTable(table, "Two of them", "local", (variants[0], variants[-1]), TABLES[table].columns)
+    two = AblationTable(
+        table, "Two of them", "local", (variants[0], variants[-1]), TABLES[table].columns
+    )
     monkeypatch.setitem(TABLES, table, two)
     monkeypatch.setattr("training.ablations.report.CLAIMS", ())
     copy = shutil.copytree(path, tmp_path / "run")
-    (made,) = run(collection, copy, "--tables", table, "--seeds", "0", "--set", "encoder.epochs=1").tables
+    (made,) = run(
+        collection, copy, "--tables", table, "--seeds", "0", "--set", "encoder.epochs=1"
+    ).tables
     assert [row[0] for row in made.rows] == [variants[0].name, variants[-1].name]
 
 
@@ -76,7 +119,10 @@ def missing(collection, path, monkeypatch, *options: str) -> int:
 
     def measure(self, training, seed, work) -> list[Result]:
         names = [search_name("local", beams, reranked=False) for beams in (1, 5, 10, 20, 30, 50)]
-        return [Result(row, "shapes", {name: {1: 0.0, 5: 0.5, 10: 1.0} for name in names}) for row in self.columns]
+        return [
+            Result(row, "shapes", {name: {1: 0.0, 5: 0.5, 10: 1.0} for name in names})
+            for row in self.columns
+        ]
 
     monkeypatch.setattr(trainer.Trainer, "_measure_decoder", measure)
     run(collection, path, "--tables", SHARING, *options)
@@ -86,7 +132,9 @@ def missing(collection, path, monkeypatch, *options: str) -> int:
     return len(new)
 
 
-def test_results_of_other_settings_queries_or_records_are_not_used(report, collection, path, tmp_path, monkeypatch):
+def test_results_of_other_settings_queries_or_records_are_not_used(
+    report, collection, path, tmp_path, monkeypatch
+):
     copy = shutil.copytree(path, tmp_path / "run")
     assert missing(collection, copy, monkeypatch, "--seeds", "0,1") == 0
     assert missing(collection, copy, monkeypatch, "--seeds", "1,2") == 1
@@ -95,12 +143,18 @@ def test_results_of_other_settings_queries_or_records_are_not_used(report, colle
     root = shutil.copytree(collection.root, tmp_path / "collection")
     assert missing(Collection(root), copy, monkeypatch, "--seeds", "0,1") == 0
     for file in (root / "query" / "test").iterdir():
-        file.write_text(file.read_text(encoding="utf-8").replace('"query_txt": "', '"query_txt": "another '))
+        file.write_text(
+            file.read_text(encoding="utf-8").replace('"query_txt": "', '"query_txt": "another ')
+        )
     assert missing(Collection(root), copy, monkeypatch, "--seeds", "0,1") == 2
 
 
-def test_a_killed_start_goes_on_with_what_is_missing(report, collection, path, tmp_path, monkeypatch):
-    """One result was lost, and its training is killed again after the first epoch of the decoder."""
+def test_a_killed_start_goes_on_with_what_is_missing(
+    report, collection, path, tmp_path, monkeypatch
+):
+    """One result was lost, and its training is killed again after the first epoch of the
+    decoder.
+    """
     copy = shutil.copytree(path, tmp_path / "run")
     whole, lost = kept(copy), sorted((copy / FOLDER / RESULTS).iterdir())[0]
     lost.unlink()
@@ -117,7 +171,9 @@ def test_a_killed_start_goes_on_with_what_is_missing(report, collection, path, t
 
     fit = trainer.quantizer.fit
     monkeypatch.setattr(decoder.Checkpoints, "save", killed)
-    monkeypatch.setattr(trainer.quantizer, "fit", lambda *given: (quantizers.append(given), fit(*given)))
+    monkeypatch.setattr(
+        trainer.quantizer, "fit", lambda *given: (quantizers.append(given), fit(*given))
+    )
     with pytest.raises(KeyboardInterrupt):
         run(collection, copy, "--tables", SHARING, "--seeds", "0,1")
     again = run(collection, copy, "--tables", SHARING, "--seeds", "0,1")
@@ -125,7 +181,9 @@ def test_a_killed_start_goes_on_with_what_is_missing(report, collection, path, t
     assert kept(copy) == whole and again.tables == report.tables
 
 
-def test_dense_search_of_an_encoder_is_a_sort_of_all_cosines(collection, path, tmp_path, monkeypatch):
+def test_dense_search_of_an_encoder_is_a_sort_of_all_cosines(
+    collection, path, tmp_path, monkeypatch
+):
     """The encoder of the run, in place of one that is trained."""
     run_copy = Run(shutil.copytree(path, tmp_path / "run"))
     monkeypatch.setattr(trainer, "is_done", lambda *_: True)
@@ -151,7 +209,10 @@ def test_a_run_without_settings_is_refused(tmp_path):
     with pytest.raises(UserError, match="lacks the settings of this version"):
         recorded_settings(Run(tmp_path))
     Run(tmp_path).record(left_out={})
-    with pytest.raises(UserError, match="are published, .*python -m training.features COLLECTION .* --preset paper$"):
+    with pytest.raises(
+        UserError,
+        match="are published, .*python -m training.features COLLECTION .* --preset paper$",
+    ):
         recorded_settings(Run(tmp_path))
 
 

@@ -22,18 +22,29 @@ def test_the_interval_of_several_seeds_is_students_t_and_one_seed_has_none():
         ("better", [[0.60, 0.61, 0.62]], [[0.20, 0.22, 0.21]], "holds"),
         ("better", [[0.20, 0.22, 0.21]], [[0.60, 0.61, 0.62]], "contradicted"),
         ("better", [[0.3, 0.5, 0.4]], [[0.4, 0.3, 0.5]], "undecided"),
-        ("better", [[0.1, 0.5, 0.9]], [[0.0, 0.4, 0.79]], "holds"),  # paired: seeds differ more than variants
+        # paired: seeds differ more than variants
+        ("better", [[0.1, 0.5, 0.9]], [[0.0, 0.4, 0.79]], "holds"),
         ("no worse", [[0.3, 0.5, 0.4]], [[0.4, 0.3, 0.5]], "holds"),
         ("no worse", [[0.30, 0.31]], [[0.10, 0.12]], "holds"),
         ("no worse", [[0.10, 0.12]], [[0.30, 0.31]], "contradicted"),
         # one of three columns is better, although the average is not
-        ("better", [[0.60, 0.61], [0.3, 0.2], [0.3, 0.2]], [[0.40, 0.41], [0.5, 0.4], [0.5, 0.4]], "contradicted"),
+        (
+            "better",
+            [[0.60, 0.61], [0.3, 0.2], [0.3, 0.2]],
+            [[0.40, 0.41], [0.5, 0.4], [0.5, 0.4]],
+            "contradicted",
+        ),
         ("better somewhere", [[0.60, 0.61], [0.3, 0.2]], [[0.40, 0.41], [0.5, 0.4]], "holds"),
         ("better somewhere", [[0.3, 0.2], [0.3, 0.2]], [[0.5, 0.4], [0.5, 0.4]], "contradicted"),
         ("better somewhere", [[0.5, 0.4]], [[0.5, 0.4]], "undecided"),
         # the best of many must be better by more than a single one (Bonferroni)
         ("better somewhere", [[0.45, 0.46, 0.48]], [[0.40, 0.40, 0.40]], "holds"),
-        ("better somewhere", [[0.45, 0.46, 0.48], *[[0.3] * 3] * 9], [[0.40] * 3, *[[0.3] * 3] * 9], "undecided"),
+        (
+            "better somewhere",
+            [[0.45, 0.46, 0.48], *[[0.3] * 3] * 9],
+            [[0.40] * 3, *[[0.3] * 3] * 9],
+            "undecided",
+        ),
     ],
 )
 def test_a_claim_is_decided_by_the_interval_of_the_difference(kind, better, worse, verdict):
@@ -45,7 +56,10 @@ def test_a_difference_is_shown_in_points_with_its_interval():
     low, high = stats.t.interval(0.95, 2, -0.045, stats.sem(gains.mean(axis=1)))
     assert decided("better", gains)[1] == f"-4.5 [{100 * low:+.1f}, {100 * high:+.1f}]"
     low, high = stats.t.interval(0.975, 2, 0.11, stats.sem(gains[:, 0]))
-    assert decided("better somewhere", gains)[1] == f"+11.0 [{100 * low:+.1f}, {100 * high:+.1f}], best of 2 columns"
+    assert (
+        decided("better somewhere", gains)[1]
+        == f"+11.0 [{100 * low:+.1f}, {100 * high:+.1f}], best of 2 columns"
+    )
 
 
 ROWS = [(0, "mscoco"), (3, "mscoco"), (7, "cirr")]  # the collection has no webqa
@@ -57,7 +71,11 @@ def results(table, variant) -> list[list[Result]]:
     name = search_name(table.scope, variant.beams, variant.reranked)
     return [
         [
-            Result(row, f"toy_{row[1]}", {name: {1: 0.1, 5: 0.2 + number / 100 + at / 10 + seed / 1000, 10: 0.9}})
+            Result(
+                row,
+                f"toy_{row[1]}",
+                {name: {1: 0.1, 5: 0.2 + number / 100 + at / 10 + seed / 1000, 10: 0.9}},
+            )
             for at, row in enumerate(ROWS)
         ]
         for seed in (0, 2)
@@ -75,9 +93,13 @@ def test_a_table_has_our_figures_beside_the_published_ones_and_no_column_without
     full, *_, no_mse = table.rows
     assert full[0] == "GENIUS" and full[2:7:2] == pytest.approx([0.554, 0.827, 0.205])
     assert [full[at][0] for at in (1, 3, 5, 7)] == pytest.approx([0.201, 0.301, 0.401, 0.301])
-    assert full[8] == pytest.approx((0.554 + 0.827 + 0.205) / 3) and no_mse[1][0] == pytest.approx(0.241)
+    assert full[8] == pytest.approx((0.554 + 0.827 + 0.205) / 3) and no_mse[1][0] == pytest.approx(
+        0.241
+    )
     here, paper = plot.series
-    assert here.x == pytest.approx([row[7][0] for row in table.rows]) and paper.x == [row[8] for row in table.rows]
+    assert here.x == pytest.approx([row[7][0] for row in table.rows]) and paper.x == [
+        row[8] for row in table.rows
+    ]
     assert here.interval[0] == full[7][1:] and here.y == paper.y == [row[0] for row in table.rows]
 
 
@@ -92,11 +114,15 @@ def test_of_several_cuts_of_the_same_queries_only_the_usual_one_counts():
     assert full[7] == full[3] != full[1] and full[8] == pytest.approx(0.678)
     unpublished = next(row for row in table.rows if row[0].startswith("DSI"))
     assert unpublished[2] is unpublished[8] is None
-    assert [row[0] for row in claims.rows] == [claim.text for claim in CLAIMS if claim.table == "S7"]
+    assert [row[0] for row in claims.rows] == [
+        claim.text for claim in CLAIMS if claim.table == "S7"
+    ]
 
 
 def test_every_claim_is_about_rows_of_its_table_and_encoders_have_none():
     for claim in CLAIMS:
-        assert {claim.better, claim.worse} <= {variant.name for variant in TABLES[claim.table].variants}
+        assert {claim.better, claim.worse} <= {
+            variant.name for variant in TABLES[claim.table].variants
+        }
     tables, _ = build([TABLES["S9"]], results)
     assert len(tables) == 1

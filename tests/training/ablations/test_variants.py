@@ -6,7 +6,15 @@ from genius.errors import UserError
 from genius.models.decoder import IDDecoder
 from tests.training.test_presets import flat
 from training.ablations.id_schemes import SCHEMES
-from training.ablations.variants import BASE, BLIP_LARGE, DEFAULT_TABLES, TABLES, blip, chosen_tables, trainings_of
+from training.ablations.variants import (
+    BASE,
+    BLIP_LARGE,
+    DEFAULT_TABLES,
+    TABLES,
+    blip,
+    chosen_tables,
+    trainings_of,
+)
 from training.presets import PAPER, PHOTOS, SMALL, TOY
 from training.settings import Settings, with_stage_changes
 
@@ -15,7 +23,11 @@ SMALLER = with_stage_changes(SMALL, *BASE, "quantizer.quantizer.codebook_size=25
 
 
 def settings_of(table: str, name: str, base: Settings = PUBLISHED_BASE) -> Settings:
-    return next(variant for variant in TABLES[table].variants if variant.name == name).training(base).settings
+    return (
+        next(variant for variant in TABLES[table].variants if variant.name == name)
+        .training(base)
+        .settings
+    )
 
 
 def changed(table: str, name: str, base: Settings = PUBLISHED_BASE) -> dict:
@@ -29,7 +41,9 @@ def grid(codes: int, levels: int) -> dict:
     sizes = {"codebook_size": codes} if codes != 4096 else {}
     sizes |= {"levels": levels} if levels != 9 else {}
     return {
-        f"{part}.{name}": size for part in ("quantizer.quantizer", "decoder.decoder") for name, size in sizes.items()
+        f"{part}.{name}": size
+        for part in ("quantizer.quantizer", "decoder.decoder")
+        for name, size in sizes.items()
     }
 
 
@@ -78,7 +92,11 @@ def test_the_base_is_the_papers_decoder_whatever_the_run_has():
     """No geometry, no self-queries, weight 1; no loss of ours, and the last epoch."""
     for recorded in (SMALL, PHOTOS):
         base = with_stage_changes(recorded, *BASE)
-        assert (base.decoder.decoder.geometry, base.decoder.self_queries, base.decoder.decoder_weights) == (
+        assert (
+            base.decoder.decoder.geometry,
+            base.decoder.self_queries,
+            base.decoder.decoder_weights,
+        ) == (
             PAPER.decoder.decoder.geometry,
             PAPER.decoder.self_queries,
             PAPER.decoder.decoder_weights,
@@ -88,7 +106,9 @@ def test_the_base_is_the_papers_decoder_whatever_the_run_has():
 
 def test_every_training_has_settings_that_fit_each_other():
     for recorded, tables in ((SMALL, TABLES), (PHOTOS, DEFAULT_TABLES), (PAPER, TABLES)):
-        for training in trainings_of(chosen_tables(tables), with_stage_changes(recorded, *BASE)).values():
+        for training in trainings_of(
+            chosen_tables(tables), with_stage_changes(recorded, *BASE)
+        ).values():
             training.settings.check()
     with pytest.raises(UserError, match="name a run without pretrained towers"):
         trainings_of([TABLES["S9"]], with_stage_changes(PHOTOS, *BASE))
@@ -100,8 +120,12 @@ def test_sizes_are_those_of_the_paper_in_proportion():
         codes, levels = map(int, name.split(" × "))
         assert (quantizer.codebook_size, quantizer.levels) == (codes // 16, levels)
     toy = with_stage_changes(TOY, *BASE)
-    grids = [settings_of(*row, toy).quantizer.quantizer for row in (("5", "1024 × 7"), ("S6", "8192 × 17"))]
-    assert [(made.codebook_size, made.levels) for made in grids] == [(16, 4), (128, 9)]  # the run's are 64 × 5
+    grids = [
+        settings_of(*row, toy).quantizer.quantizer
+        for row in (("5", "1024 × 7"), ("S6", "8192 × 17"))
+    ]
+    # the run's are 64 × 5
+    assert [(made.codebook_size, made.levels) for made in grids] == [(16, 4), (128, 9)]
     counts = []
     for name in ("T5-small", "T5-base", "T5-large"):
         decoder = IDDecoder(settings_of("S5", name, SMALLER).decoder.decoder)
@@ -124,10 +148,16 @@ def test_blip_is_as_large_as_the_runs_clip():
 PUBLISHED = {  # the first and the last row of each table as printed
     "4": {"GENIUS": (55.4, 82.7, 28.3, 47.1, 20.5), "w/o L_mse": (45.5, 83.1, 27.1, 35.2, 21.6)},
     "5": {"4096 × 9": (65.3, 83.4, 28.8, 47.4, 21.0), "256 × 5": (53.4, 72.4, 9.7, 22.8, 13.0)},
-    "S3": {"classifier": (48.9, 79.2, 25.7, 37.5, 20.3), "RQ w/o modality code": (20.2, 73.2, 25.9, 34.3, 18.3)},
+    "S3": {
+        "classifier": (48.9, 79.2, 25.7, 37.5, 20.3),
+        "RQ w/o modality code": (20.2, 73.2, 25.9, 34.3, 18.3),
+    },
     "S4": {"1 beam": (24.2, 41.6, 5.1, 10.4, 4.9), "50 beams": (68.2, 83.3, 32.8, 50.0, 21.0)},
     "S5": {"T5-base": (67.9, 83.5, 31.6, 48.0, 18.3), "T5-large": (67.2, 83.2, 32.4, 50.4, 7.1)},
-    "S6": {"8192 × 17": (59.5, 81.8, 30.6, 44.8, 26.5), "4096 × 9, shared": (18.6, 19.3, 0.2, 1.7, 3.3)},
+    "S6": {
+        "8192 × 17": (59.5, 81.8, 30.6, 44.8, 26.5),
+        "4096 × 9, shared": (18.6, 19.3, 0.2, 1.7, 3.3),
+    },
     "S7": {"GRACE, numeric": (0.03, 0.14, 0.28), "GENIUS + re-rank": (46.1, 74.0, 82.7)},
 }
 
@@ -136,7 +166,9 @@ def test_published_figures_are_as_printed_and_there_is_one_for_each_column():
     for table in TABLES.values():
         for variant in table.variants:
             assert len(variant.published) in (0, len(table.columns))
-            assert variant.published == PUBLISHED.get(table.number, {}).get(variant.name, variant.published)
+            assert variant.published == PUBLISHED.get(table.number, {}).get(
+                variant.name, variant.published
+            )
     encoders = {
         variant.name: dict(zip(TABLES["S9"].columns, variant.published, strict=True))
         for variant in TABLES["S9"].variants
@@ -166,7 +198,9 @@ def test_equal_rows_of_the_papers_tables_are_one_training():
 
 
 def test_variants_that_differ_in_the_decoder_alone_share_their_ids():
-    full, _, no_augmentation, no_contrast, _ = (variant.training(PUBLISHED_BASE) for variant in TABLES["4"].variants)
+    full, _, no_augmentation, no_contrast, _ = (
+        variant.training(PUBLISHED_BASE) for variant in TABLES["4"].variants
+    )
     assert full.ids == no_augmentation.ids != no_contrast.ids and full.key != no_augmentation.key
 
 

@@ -17,10 +17,18 @@ from training.requests import Phrasing
 
 @pytest.fixture
 def data(tmp_path):
-    objects = [{"img_path": f"{n}.png", "txt": "kite", "attributes": {"class": n}} for n in range(3)]
+    objects = [
+        {"img_path": f"{n}.png", "txt": "kite", "attributes": {"class": n}} for n in range(3)
+    ]
     write_source(tmp_path / "objects", objects)
-    write_source(tmp_path / "flickr8k", [{"img_path": "0.png", "captions": ["A red boat on a lake"]}])
-    scene = {"img_path": "1.png", "captions": ["a street with cars"], "attributes": {"category": "road"}}
+    write_source(
+        tmp_path / "flickr8k", [{"img_path": "0.png", "captions": ["A red boat on a lake"]}]
+    )
+    scene = {
+        "img_path": "1.png",
+        "captions": ["a street with cars"],
+        "attributes": {"category": "road"},
+    }
     write_source(tmp_path / "scenes", [scene])
     return tmp_path
 
@@ -32,7 +40,11 @@ def test_kinds_things_and_what_is_left_out_are_measured(tmp_path, data, monkeypa
     torch.manual_seed(0)
     reader = Reader(ReaderConfig(32, 4))
     run.publish("reader", partial(reader.save, half=True), tuple(sorted(BUILT_FROM["reader"])))
-    ways = [(True, "entry", "what is it"), (False, "photo", "show [{name}]"), (True, "similar", "more")]
+    ways = [
+        (True, "entry", "what is it"),
+        (False, "photo", "show [{name}]"),
+        (True, "similar", "more"),
+    ]
     phrasings = [Phrasing("own", *way) for way in ways]
     monkeypatch.setattr(Phrasing, "is_held_out", True)
     monkeypatch.setattr(asking, "read_phrasings", lambda: phrasings)

@@ -43,19 +43,28 @@ def test_the_checker_finds_no_problem(photos):
 
 def test_the_five_sets_are_those_of_the_general_builder(photos, sets, tmp_path):
     build([str(sets / name) for name in FIVE_SETS], tmp_path / "real", benchmark=True)
-    for file in sorted((tmp_path / "real").rglob("*.jsonl")) + sorted((tmp_path / "real").rglob("*.txt")):
+    for file in sorted((tmp_path / "real").rglob("*.jsonl")) + sorted(
+        (tmp_path / "real").rglob("*.txt")
+    ):
         own = photos.root / file.relative_to(tmp_path / "real")
         if file.parent.name != "global":
             assert own.read_bytes() == file.read_bytes()
         else:
             assert own.read_bytes().startswith(file.read_bytes())
     own, expected = photos.instructions(), Collection(tmp_path / "real").instructions()
-    assert all(set(texts) < set(own[key]) for key, texts in expected.items())  # more do not name the set
+    # more do not name the set
+    assert all(set(texts) < set(own[key]) for key, texts in expected.items())
 
 
 def test_only_what_may_ship_is_in_the_shipped_pool(photos):
     items = list(photos.candidates(SHIPPED))
-    assert {dataset(item.id) for item in items} == {"grocery", "emoji", "photos", "scenes", "encyclopedia"}
+    assert {dataset(item.id) for item in items} == {
+        "grocery",
+        "emoji",
+        "photos",
+        "scenes",
+        "encyclopedia",
+    }
     assert {item.text for item in items if dataset(item.id) == "emoji"} == {"", "dog"}
     for item in items:
         fields = json.loads(item.source)
@@ -69,8 +78,14 @@ def test_no_picture_that_asks_for_pictures_in_a_test_is_a_candidate_anywhere(pho
     """Neither in a pool that the test searches, nor in one that a training learns from."""
     candidates = {item.image for item in photos.all_candidates()}
     own = ("photos", "scenes")
-    local = {item.image for row in photos.rows() if row.dataset in own for item in photos.local_pool(row)}
-    asked = [query for query in photos.queries("test") if dataset(query.id) in own and query.task in (4, 7, 8)]
+    local = {
+        item.image for row in photos.rows() if row.dataset in own for item in photos.local_pool(row)
+    }
+    asked = [
+        query
+        for query in photos.queries("test")
+        if dataset(query.id) in own and query.task in (4, 7, 8)
+    ]
     shipped = {item.image for item in photos.candidates(SHIPPED)}
     assert {dataset(query.id) for query in asked} == set(own)
     for query in asked:
@@ -86,17 +101,25 @@ def test_every_test_query_of_the_photographs_has_a_right_answer_in_the_test_pool
 
 def test_scenes_that_may_not_be_shown_only_train(photos):
     unshown = {HIDDEN, "anim_crow"}
-    stems = {split: {Path(query.image or "").stem for query in photos.queries(split)} for split in SPLITS}
+    stems = {
+        split: {Path(query.image or "").stem for query in photos.queries(split)} for split in SPLITS
+    }
     assert unshown <= stems["train"] and not unshown & (stems["val"] | stems["test"])
     shipped = [item for item in photos.candidates(SHIPPED) if dataset(item.id) == "scenes"]
     assert not unshown & {Path(item.image or "").stem for item in shipped}
-    assert "crow" not in {item.text for item in shipped} and "A street 0" not in {item.text for item in shipped}
+    assert "crow" not in {item.text for item in shipped} and "A street 0" not in {
+        item.text for item in shipped
+    }
 
 
 def test_scenes_are_asked_by_every_sentence_and_by_the_name_of_what_they_show(photos):
     rows = {row.task: row for row in photos.rows() if row.dataset == "scenes"}
     assert sorted(rows) == [0, 2, 3, 4]
-    asked = {(query.task, query.text): query for query in photos.queries("train") if dataset(query.id) == "scenes"}
+    asked = {
+        (query.task, query.text): query
+        for query in photos.queries("train")
+        if dataset(query.id) == "scenes"
+    }
     texts = {text for task, text in asked if task == 0}
     assert {"a photo of bus", "pyramid", "The horse waits 1."} <= texts and "A legend." not in texts
     assert any(text.startswith("A photo shows a pyramid") for text in texts)
@@ -106,20 +129,34 @@ def test_scenes_are_asked_by_every_sentence_and_by_the_name_of_what_they_show(ph
 
 
 def test_texts_of_scenes_have_the_terms_of_their_authors(photos):
-    facts = {item.text: json.loads(item.source) for item in photos.candidates(SHIPPED) if dataset(item.id) == "scenes"
-             and not item.image}  # fmt: skip
+    facts = {
+        item.text: json.loads(item.source)
+        for item in photos.candidates(SHIPPED)
+        if dataset(item.id) == "scenes" and not item.image
+    }
     assert {one["credit"] for one in facts.values()} == {
-        "COCO Consortium", "OpenStax, Rice University; access for free at openstax.org"
-    }  # fmt: skip
-    pair = next(item for item in photos.candidates(SHIPPED) if item.image and "pyramid" in item.text)
+        "COCO Consortium",
+        "OpenStax, Rice University; access for free at openstax.org",
+    }
+    pair = next(
+        item for item in photos.candidates(SHIPPED) if item.image and "pyramid" in item.text
+    )
     assert json.loads(pair.source)["credit"].startswith("picture: Ann; text: OpenStax")
 
 
 def test_test_pictures_of_other_sets_do_not_ask_the_encyclopedia(photos, sets):
-    dev = {line["id"] for name in FIVE_SETS for line in map(json.loads, (sets / name / "manifest.jsonl").open())
-           if line["split"] == "dev"}  # fmt: skip
-    asked = {Path(query.image).stem for split in SPLITS for query in photos.queries(split)
-             if dataset(query.id) == "encyclopedia" and query.image}  # fmt: skip
+    dev = {
+        line["id"]
+        for name in FIVE_SETS
+        for line in map(json.loads, (sets / name / "manifest.jsonl").open())
+        if line["split"] == "dev"
+    }
+    asked = {
+        Path(query.image).stem
+        for split in SPLITS
+        for query in photos.queries(split)
+        if dataset(query.id) == "encyclopedia" and query.image
+    }
     assert {"f0", "s0", "natural_0", "v0", "e0"} & asked and not dev & asked
 
 
@@ -148,7 +185,9 @@ def test_every_row_has_ten_phrasings_and_two_that_are_held_out(photos):
 def test_a_missing_set_is_named(sets, tmp_path):
     data = shutil.copytree(sets, tmp_path / "data")
     shutil.rmtree(data / "visual7w")
-    with pytest.raises(UserError, match="has no folder visual7w; the photo collection needs flickr8k, fashion"):
+    with pytest.raises(
+        UserError, match="has no folder visual7w; the photo collection needs flickr8k, fashion"
+    ):
         build_photo_collection(data, tmp_path / "c")
     (data / "visual7w").mkdir()
     with pytest.raises(UserError, match="visual7w contains no images"):

@@ -27,12 +27,15 @@ def test_it_has_all_classes_of_imagenet_and_everyday_things_each_once(book):
     assert all(entry.definition and not entry.text.startswith(("(", ":")) for entry in book.entries)
 
 
-# different things: bird and toy, bird and machine, dog and man, insect and game; glass and glasses, person and people
+# different things: bird and toy, bird and machine, dog and man, insect and game; glass and glasses,
+# person and people
 HOMONYMS = {"kite", "crane", "boxer", "cricket", "glass", "person"}
 
 
 def test_entries_of_one_thing_under_two_names_are_one(book):
-    """Neither a meaning nor a name, in singular or plural, with spaces or without, has two entries."""
+    """Neither a meaning nor a name, in singular or plural, with spaces or without, has two
+    entries.
+    """
     meanings = [line.split("\t")[1] for line in TABLE.read_text(encoding="utf-8").splitlines()[1:]]
     assert len(set(meanings)) == len(meanings)
     counts = Counter(re.sub(r"\W", "", singular(entry.name.lower())) for entry in book.entries)
@@ -40,22 +43,34 @@ def test_entries_of_one_thing_under_two_names_are_one(book):
 
 
 def test_the_everyday_name_is_the_title_of_a_class_with_an_odd_first_name(book):
-    titles = {"hand blower": "hair dryer", "swab": "mop", "lumbermill": "sawmill", "cock": "rooster"}
+    titles = {
+        "hand blower": "hair dryer",
+        "swab": "mop",
+        "lumbermill": "sawmill",
+        "cock": "rooster",
+    }
     assert {odd: book.by_name[odd].name for odd in titles} == titles
 
 
 def test_an_entry_reads_as_name_synonyms_and_definition(book):
     assert book.by_name["tench"].text == (
-        "Tench (Tinca tinca): freshwater dace-like game fish of Europe and western Asia noted for ability to survive "
+        "Tench (Tinca tinca): freshwater dace-like game fish of Europe and western Asia "
+        "noted for ability to survive "
         "outside water."
     )
     assert book.by_name["man"].text == "Man: an adult male person."
 
 
 def test_the_longest_phrase_of_a_text_counts_in_singular_or_plural(book):
-    assert names(book.mentioned("Dogs chase tennis balls at a park bench")) == ["dog", "tennis ball", "park bench"]
+    assert names(book.mentioned("Dogs chase tennis balls at a park bench")) == [
+        "dog",
+        "tennis ball",
+        "park bench",
+    ]
     assert names(book.mentioned("children and women with knives")) == ["child", "woman", "knife"]
-    assert names(book.mentioned("glasses")) == ["glasses"] and names(book.mentioned("a glass")) == ["glass"]
+    assert names(book.mentioned("glasses")) == ["glasses"] and names(book.mentioned("a glass")) == [
+        "glass"
+    ]
 
 
 def test_words_that_captions_rarely_mean_name_nothing_in_them(book):
@@ -64,7 +79,12 @@ def test_words_that_captions_rarely_mean_name_nothing_in_them(book):
 
 
 @pytest.mark.parametrize(
-    ("name", "entry"), [("scarlet macaw", "macaw"), ("Casual Shoes", "shoe"), ("grilled chicken wings", "chicken wing")]
+    ("name", "entry"),
+    [
+        ("scarlet macaw", "macaw"),
+        ("Casual Shoes", "shoe"),
+        ("grilled chicken wings", "chicken wing"),
+    ],
 )
 def test_the_last_words_of_a_name_name_the_thing(book, name, entry):
     assert book.named(name).name == entry

@@ -65,8 +65,13 @@ class FakeTower(torch.nn.Module):
 def test_predictions_are_probabilities_by_class(tmp_path, monkeypatch):
     monkeypatch.setattr(pictures, "image_tower", lambda name: FakeTower())
     files = [
-        write_picture(tmp_path / f"{shade}.png", np.full((4, 5, 3), shade, dtype=np.uint8)) for shade in (0, 250, 9)
+        write_picture(tmp_path / f"{shade}.png", np.full((4, 5, 3), shade, dtype=np.uint8))
+        for shade in (0, 250, 9)
     ]
     found = predict({file.name.encode(): file for file in files})
-    assert [max(found[file.name.encode()].items(), key=lambda each: each[1])[0] for file in files] == [0, 1, 0]
-    assert all(len(classes) == KEPT and sum(classes.values()) <= 1.0001 for classes in found.values())
+    assert [
+        max(found[file.name.encode()].items(), key=lambda each: each[1])[0] for file in files
+    ] == [0, 1, 0]
+    assert all(
+        len(classes) == KEPT and sum(classes.values()) <= 1.0001 for classes in found.values()
+    )

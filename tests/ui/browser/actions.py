@@ -28,7 +28,9 @@ def act(page: Page, place: int, name: str) -> None:
 
 
 def point_at(element: Locator, hint: Locator) -> None:
-    """Point at an element until its hint is shown; while the page still scrolls, it moves away from the mouse."""
+    """Point at an element until its hint is shown; while the page still scrolls, it moves away from
+    the mouse.
+    """
 
     def shown() -> bool:
         element.hover()

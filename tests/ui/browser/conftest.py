@@ -9,9 +9,12 @@ from tests.ui.tiny_page import serving
 
 @pytest.fixture(scope="session")
 def tiny_page(tmp_path_factory):
-    """run, engine, page, url: over a real engine that was not trained, whose captions try to run scripts."""
+    """run, engine, page, url: over a real engine that was not trained, whose captions try to run
+    scripts.
+    """
     with ExitStack() as stack:
-        with pytest.MonkeyPatch.context() as patch:  # only until the run is made: other tests make runs, too
+        # only until the run is made: other tests make runs, too
+        with pytest.MonkeyPatch.context() as patch:
             patch.setattr(tiny, "WORDS", [HOSTILE, *tiny.WORDS[:4]])
             page = stack.enter_context(serving(tmp_path_factory.mktemp("tiny") / "run", named=True))
         yield page

@@ -48,7 +48,9 @@ def expected(served, pattern):
     return f"{items} item" + "s" * (items != 1)
 
 
-def test_a_pattern_brings_its_items_one_of_which_becomes_the_query_and_the_address_says_so(opened, served):
+def test_a_pattern_brings_its_items_one_of_which_becomes_the_query_and_the_address_says_so(
+    opened, served
+):
     page = opened("/?other=kept")
     own = served.engine.index.codes([4])[0].tolist()
     ask(page, f"{own[0]} - * - {own[2]}")

@@ -22,7 +22,9 @@ def served(request, tmp_path_factory):
     """param: whether visitors change a working copy, in place of the run."""
     folder = tmp_path_factory.mktemp("collection")
     copies = folder / "copies" if request.param else None
-    with serving(folder / "run", editable=True, about=About(paragraphs=("Made up.",)), copies=copies) as page:
+    with serving(
+        folder / "run", editable=True, about=About(paragraphs=("Made up.",)), copies=copies
+    ) as page:
         yield page
 
 
@@ -39,7 +41,9 @@ def test_items_are_added_found_and_removed_but_by_no_double_click_or_held_key(vi
     assert page.locator("#collection-added > *").count() == 0
     (letter := photo.with_name("letter.pdf")).write_text("%PDF")
     page.set_input_files("#collection-pictures input[type=file]", [photo, letter])
-    page.locator("#collection-pictures .label", has_text="2 files: photo.jpg, letter.pdf").wait_for()
+    page.locator(
+        "#collection-pictures .label", has_text="2 files: photo.jpg, letter.pdf"
+    ).wait_for()
     page.click("#collection-go")
     page.locator("#collection-outcome .title", has_text="1 item added;").wait_for()
     assert page.locator("#collection-outcome p").all_inner_texts()[1:3] == [
@@ -63,13 +67,17 @@ def test_items_are_added_found_and_removed_but_by_no_double_click_or_held_key(vi
     sure.focus()
     page.wait_for_timeout(PAUSE)
     repeated = (
-        "button => button.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', repeat: true, cancelable: true}))"
+        "button => button.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', repeat: "
+        "true, cancelable: true}))"
     )
     assert not sure.evaluate(repeated)  # so the browser makes no click of it
     horse.get_by_role("button", name="Remove", exact=True).wait_for()  # the question ends by itself
     more = page.locator("#collection-more")
     more.get_by_text("Remove items").click()
-    page.fill("#collection-ids input, #collection-ids textarea", horse.locator(".item").inner_text().split()[1])
+    page.fill(
+        "#collection-ids input, #collection-ids textarea",
+        horse.locator(".item").inner_text().split()[1],
+    )
     remove = page.locator("#collection-remove button").first
     remove.dblclick()
     page.locator("#collection-remove", has_text="Really remove?").wait_for()
@@ -91,7 +99,9 @@ def test_items_are_added_found_and_removed_but_by_no_double_click_or_held_key(vi
 
 
 @pytest.mark.parametrize("served", [True], indirect=True)
-def test_a_folder_is_dropped_searched_alone_kept_and_forgotten(visit, served, photo, tmp_path, monkeypatch):
+def test_a_folder_is_dropped_searched_alone_kept_and_forgotten(
+    visit, served, photo, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     (below := tmp_path / "holiday" / "below").mkdir(parents=True)
     photo.rename(below / "beach.jpg")
@@ -103,17 +113,23 @@ def test_a_folder_is_dropped_searched_alone_kept_and_forgotten(visit, served, ph
     before = describe(served.run)
     page = visit("/?tab=collection")
     opened(page)
-    assert "Changes last until the program ends." in page.locator("#collection-outcome").inner_text()
+    assert (
+        "Changes last until the program ends." in page.locator("#collection-outcome").inner_text()
+    )
     drop(page, page.locator("#collection-pictures"), tmp_path / "holiday")
     page.locator("#collection-pictures .label", has_text="4 files: ").wait_for()
     page.click("#collection-go")
     page.locator("#collection-outcome .title", has_text="2 items added").wait_for()
     lines = page.locator("#collection-outcome p").all_inner_texts()
-    assert lines[1] == "2 files: used" and lines[2].startswith("1 file: unreadable (broken.jpg is not a readable")
+    assert lines[1] == "2 files: used" and lines[2].startswith(
+        "1 file: unreadable (broken.jpg is not a readable"
+    )
     assert lines[3:5] == ["1 file: hidden or thumbnail", "1 file: not a picture (.pdf 1)"]
     page.locator("#collection-added .added").nth(1).wait_for()
     codes = page.locator("#collection-added .added").first.locator(".code")
-    assert codes.all_inner_texts() == [str(code) for code in served.engine.index.codes([ITEMS + 1])[0]]
+    assert codes.all_inner_texts() == [
+        str(code) for code in served.engine.index.codes([ITEMS + 1])[0]
+    ]
     page.get_by_role("button", name="Search in what was added").click()
     page.get_by_role("tab", name="Search", selected=True).wait_for()
     page.fill("#text textarea", "a beach")

@@ -19,26 +19,39 @@ def compare(page, text):
     page.locator("#compare .sentence", has_text=f"“{text}”").wait_for()
 
 
-def test_six_ways_stand_side_by_side_with_their_agreement_also_for_the_last_search_and_a_part_of_a_picture(
-    visit, photo
-):
+def test_six_ways_stand_side_by_side_also_for_the_last_search_and_a_part_of_a_picture(visit, photo):
     page = visit()
     page.get_by_role("tab", name="Compare").click()
     page.locator("#compare .empty").wait_for()
     assert page.locator("#compare-last").is_disabled()
     compare(page, "A red dog.")
-    names = ["Generation", "Generation + re-rank", "Scan", "Decoder alone", "faiss flat", "faiss HNSW"]
+    names = [
+        "Generation",
+        "Generation + re-rank",
+        "Scan",
+        "Decoder alone",
+        "faiss flat",
+        "faiss HNSW",
+    ]
     assert page.locator("#compare .system h3").all_inner_texts() == names
     assert page.locator("#compare tbody th").all_inner_texts() == names
     for way in page.locator("#compare .system").all():
-        assert way.locator(".compare-result .rank").all_inner_texts() == [str(rank) for rank in range(1, 11)]
+        assert way.locator(".compare-result .rank").all_inner_texts() == [
+            str(rank) for rank in range(1, 11)
+        ]
         boxes = [result.bounding_box() for result in way.locator(".compare-result, .rank").all()]
-        assert all(card["y"] < rank["y"] < card["y"] + card["height"] for card, rank in zip(boxes[::2], boxes[1::2]))
+        assert all(
+            card["y"] < rank["y"] < card["y"] + card["height"]
+            for card, rank in zip(boxes[::2], boxes[1::2])
+        )
     flat, hnsw = (
-        page.locator("#compare .system").nth(at).locator(".compare-result .words").all_inner_texts() for at in (4, 5)
+        page.locator("#compare .system").nth(at).locator(".compare-result .words").all_inner_texts()
+        for at in (4, 5)
     )
     assert flat == hnsw
-    assert page.locator("#compare tbody tr").nth(4).locator("td").nth(6).inner_text() == "100 % ±0.0"
+    assert (
+        page.locator("#compare tbody tr").nth(4).locator("td").nth(6).inner_text() == "100 % ±0.0"
+    )
     page.get_by_role("tab", name="Search").click()
     page.locator("#text").wait_for()
     search(page, HOSTILE)
@@ -50,9 +63,13 @@ def test_six_ways_stand_side_by_side_with_their_agreement_also_for_the_last_sear
     upload(page, photo, "#compare-picture")
     page.fill("#compare-text textarea", "A red dog.")
     page.press("#compare-text textarea", "Enter")
-    page.locator("#compare .sentence", has_text="For “A red dog.” and the picture, the 6 ways").wait_for()
+    page.locator(
+        "#compare .sentence", has_text="For “A red dog.” and the picture, the 6 ways"
+    ).wait_for()
     page.locator("#compare-part").get_by_role("button", name="Mark a part").click()
     page.locator("#compare-part summary").click()
     page.locator("#compare-part").get_by_label("left").fill("50")
     page.locator("#compare-part").get_by_role("button", name="Search this part").click()
-    page.locator("#compare .sentence", has_text="“A red dog.” and the marked part of the picture").wait_for()
+    page.locator(
+        "#compare .sentence", has_text="“A red dog.” and the marked part of the picture"
+    ).wait_for()

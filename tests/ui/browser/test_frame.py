@@ -1,6 +1,8 @@
-"""The whole page over a tiny run whose items are hostile: tabs, addresses, themes, widths, visitors.
+"""The whole page over a tiny run whose items are hostile: tabs, addresses, themes, widths,
+visitors.
 
-The `visit` fixture also watches for requests that leave the machine, scripts that ran, and errors on the console.
+The `visit` fixture also watches for requests that leave the machine, scripts that ran, and errors
+on the console.
 """
 
 import json
@@ -33,7 +35,9 @@ def served(tmp_path_factory):
         index = page.engine.index
         items, fields = index.items, (HOSTILE, "kind", "credit", "licence", "origin")
         source = json.dumps(dict.fromkeys(fields, HOSTILE))
-        index.items = lambda rows: [replace(item, text=item.text and HOSTILE, source=source) for item in items(rows)]
+        index.items = lambda rows: [
+            replace(item, text=item.text and HOSTILE, source=source) for item in items(rows)
+        ]
         yield page
 
 
@@ -65,7 +69,8 @@ def test_every_tab_opens_in_both_themes_without_sideways_scrolling(visit, theme,
         open_tab(page, name)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
     brightness = page.locator("#api section").first.evaluate(
-        "section => getComputedStyle(section).backgroundColor.match(/\\d+/g).slice(0, 3).reduce((a, b) => +a + +b)"
+        "section => getComputedStyle(section).backgroundColor.match(/\\d+/g).slice(0, "
+        "3).reduce((a, b) => +a + +b)"
     )
     assert (brightness < 384) == (theme == "dark")
 
@@ -79,4 +84,7 @@ def test_what_an_item_says_is_shown_and_runs_nothing(visit, served):
     open_tab(page, "search")
     search(page, HOSTILE)  # as a query it comes back in the summary
     assert HOSTILE in page.locator("#summary .sentence").text_content()
-    assert page.locator("#cards .title b").first.inner_text() == HOSTILE and page.locator("img[src=x]").count() == 0
+    assert (
+        page.locator("#cards .title b").first.inner_text() == HOSTILE
+        and page.locator("img[src=x]").count() == 0
+    )

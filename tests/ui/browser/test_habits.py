@@ -1,4 +1,6 @@
-"""What visitors do on every page: go back and forth, reload, paste, drop, print, use the keyboard."""
+"""What visitors do on every page: go back and forth, reload, paste, drop, print, use the
+keyboard.
+"""
 
 import base64
 
@@ -19,7 +21,9 @@ def chosen(page, name):
     page.get_by_role("tab", name=name, exact=True, selected=True).wait_for()
 
 
-def test_back_and_forward_walk_through_searches_and_tabs_and_bring_the_search_back(visit, served, monkeypatch):
+def test_back_and_forward_walk_through_searches_and_tabs_and_bring_the_search_back(
+    visit, served, monkeypatch
+):
     page = visit()
     search(page, "mug")
     page.wait_for_url("**q=mug**")
@@ -43,7 +47,8 @@ def test_back_and_forward_walk_through_searches_and_tabs_and_bring_the_search_ba
     monkeypatch.setattr(served.engine, "seconds", 0.5)
     for _ in range(2):
         page.go_forward()
-        page.wait_for_timeout(200)  # faster than answers come: that of the first comes after the second
+        # faster than answers come: that of the first comes after the second
+        page.wait_for_timeout(200)
     shows(page, "“bowl”")
     page.wait_for_timeout(200)  # in which the address would be written
     page.go_forward()
@@ -54,8 +59,12 @@ def test_back_and_forward_walk_through_searches_and_tabs_and_bring_the_search_ba
     shows(page, "“bowl”")  # which the address of the other tab holds, too
 
 
-def test_an_uploaded_photograph_is_shrunk_upright_and_comes_back_after_a_reload_and_by_back(visit, tmp_path):
-    """Of a telephone: of 24.5 megapixels, lying on its side as its EXIF says. What is typed comes back, too."""
+def test_an_uploaded_photograph_is_shrunk_upright_and_comes_back_after_a_reload_and_by_back(
+    visit, tmp_path
+):
+    """Of a telephone: of 24.5 megapixels, lying on its side as its EXIF says. What is typed comes
+    back, too.
+    """
     file, exif = tmp_path / "phone.jpg", Image.Exif()
     exif[0x0112] = 6
     Image.new("RGB", (5_712, 4_284), "orange").save(file, exif=exif, comment=tmp_path.name.encode())
@@ -77,7 +86,8 @@ def test_an_uploaded_photograph_is_shrunk_upright_and_comes_back_after_a_reload_
     assert page.input_value("#text textarea") == "half a sent"
     assert page.locator("#picture img").count()
     page.get_by_label("Remove the picture").click()
-    page.locator("#summary .sentence").wait_for(state="detached")  # no old answer beside another picture, or none
+    # no old answer beside another picture, or none
+    page.locator("#summary .sentence").wait_for(state="detached")
     search(page, "mug")
     page.wait_for_url("**q=mug**")
     page.go_back()
@@ -89,7 +99,8 @@ def give(page, how, file, kind):
     """Paste or drop a file on the heading of the page."""
     data = base64.b64encode(file.read_bytes()).decode()
     script = """([how, data, name, type]) => {
-      const dataTransfer = new DataTransfer(), bytes = Uint8Array.from(atob(data), letter => letter.charCodeAt(0));
+      const dataTransfer = new DataTransfer();
+      const bytes = Uint8Array.from(atob(data), letter => letter.charCodeAt(0));
       dataTransfer.items.add(new File([bytes], name, {type}));
       const made = {dataTransfer, clipboardData: dataTransfer, bubbles: true, cancelable: true};
       const event = how === 'paste' ? new ClipboardEvent(how, made) : new DragEvent(how, made);
@@ -98,7 +109,9 @@ def give(page, how, file, kind):
     page.evaluate(script, [how, data, file.name, kind])
 
 
-def test_a_picture_is_pasted_and_dropped_anywhere_and_a_file_that_is_none_is_refused_at_once(visit, photo, tmp_path):
+def test_a_picture_is_pasted_and_dropped_anywhere_and_a_file_that_is_none_is_refused_at_once(
+    visit, photo, tmp_path
+):
     page = visit("/?tab=collection")
     page.get_by_role("tab", name="Codes", exact=True).click()
     chosen(page, "Codes")
@@ -132,7 +145,9 @@ def test_paper_shows_the_answer_in_light_colors_and_nothing_to_click(visit):
     page.set_viewport_size({"width": 718, "height": 1040})
     page.emulate_media(media="print")
     assert page.evaluate(ink) == "rgb(15, 23, 42)"
-    assert page.locator("#summary h2").is_visible() and page.locator("#cards .card").last.is_visible()
+    assert (
+        page.locator("#summary h2").is_visible() and page.locator("#cards .card").last.is_visible()
+    )
     for hidden in ("#go", "#picture", ".guides", "[role=tab]", "#summary .ways", "#summary .link"):
         assert not page.locator(hidden).first.is_visible(), hidden
     assert page.evaluate("document.documentElement.scrollWidth") <= 718
@@ -157,10 +172,16 @@ def test_who_is_refused_is_told_why_and_who_is_signed_out_gets_a_link(context, s
     page = context.new_page()
     page.goto(f"{served.url}/?q=mug")
     shows(page, "“mug”")
-    page.route("**/call/show", lambda route: route.fulfill(status=503, json={"error": QUEUE_FULL}), times=1)
+    page.route(
+        "**/call/show", lambda route: route.fulfill(status=503, json={"error": QUEUE_FULL}), times=1
+    )
     page.click("#go")
     page.locator("#told", has_text=QUEUE_FULL).wait_for()
-    page.route("**/call/show", lambda route: route.fulfill(status=401, json={"error": "Unauthorized"}), times=1)
+    page.route(
+        "**/call/show",
+        lambda route: route.fulfill(status=401, json={"error": "Unauthorized"}),
+        times=1,
+    )
     page.click("#go")
     told = page.locator("#told", has_text="You are signed out")
     with page.expect_navigation():
@@ -168,11 +189,16 @@ def test_who_is_refused_is_told_why_and_who_is_signed_out_gets_a_link(context, s
     page.close()
 
 
-def test_the_page_is_english_in_every_browser_and_the_keyboard_walks_through_its_tabs(browser, served):
+def test_the_page_is_english_in_every_browser_and_the_keyboard_walks_through_its_tabs(
+    browser, served
+):
     page = browser.new_page(locale="de-DE")
     page.goto(served.url)
     page.locator("#go").wait_for()
-    assert page.evaluate("document.documentElement.lang") == "en" and not page.get_by_text("Einstellungen").count()
+    assert (
+        page.evaluate("document.documentElement.lang") == "en"
+        and not page.get_by_text("Einstellungen").count()
+    )
     page.get_by_role("button", name="Skip to the results").press("Enter")
     assert page.evaluate("document.activeElement.id") == "results"
     page.get_by_role("tab", name="Search", exact=True).press("ArrowRight")

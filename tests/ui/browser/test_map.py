@@ -54,7 +54,9 @@ def drawn(page):
 
 def chosen(page, title, items=None):
     """What is chosen has this title, and so many items."""
-    page.locator("#map-panel h2", has_text=re.compile(f"^{re.escape(title)} {items or ''}")).wait_for()
+    page.locator(
+        "#map-panel h2", has_text=re.compile(f"^{re.escape(title)} {items or ''}")
+    ).wait_for()
 
 
 def parameters(page):
@@ -94,7 +96,9 @@ def test_an_area_that_is_drawn_is_chosen(opened):
     page = opened()
     page.get_by_role("button", name="Choose by drawing around").click()
     box = page.locator("#map-stage").bounding_box()
-    for place, (x, y) in enumerate([(0.02, 0.02), (0.98, 0.02), (0.98, 0.98), (0.02, 0.98), (0.02, 0.1)]):
+    for place, (x, y) in enumerate(
+        [(0.02, 0.02), (0.98, 0.02), (0.98, 0.98), (0.02, 0.98), (0.02, 0.1)]
+    ):
         page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=4)
         if not place:
             page.mouse.down()
@@ -127,7 +131,9 @@ def test_a_point_opens_its_card_and_the_way_back(opened, served):
 
 
 def test_a_finger_scrolls_the_page_over_the_map_until_it_is_to_move_the_map(browser, served):
-    with browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True) as phone:
+    with browser.new_context(
+        viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True
+    ) as phone:
         page = phone.new_page()
         page.goto(f"{served.url}/?tab=map")
         drawn(page)
@@ -144,15 +150,22 @@ def test_a_finger_scrolls_the_page_over_the_map_until_it_is_to_move_the_map(brow
 
 def swipe(session, x, y):
     """A finger goes up by 80 pixels."""
-    session.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+    session.send(
+        "Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]}
+    )
     for way in range(10, 81, 10):
-        session.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [{"x": x, "y": y - way}]})
+        session.send(
+            "Input.dispatchTouchEvent",
+            {"type": "touchMove", "touchPoints": [{"x": x, "y": y - way}]},
+        )
     session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
 
 def test_fewer_codes_leave_fewer_places_and_say_what_moved(opened):
     page = opened()
-    page.locator("#map-keep label", has_text="9 codes").or_(page.locator("#map-keep label").nth(1)).first.click()
+    page.locator("#map-keep label", has_text="9 codes").or_(
+        page.locator("#map-keep label").nth(1)
+    ).first.click()
     page.locator("#map-keep .sentence", has_text=f"on {FEW} places").wait_for()
     page.locator(".map-moved", has_text="red mug now among boat").wait_for()
     page.locator(".map-moved button").first.click()

@@ -1,5 +1,6 @@
-"""The page as a visitor meets it, in headless Chromium: the `visit` fixture also watches for requests that leave the
-machine, scripts that ran, and errors on the console."""
+"""The page as a visitor meets it, in headless Chromium: the `visit` fixture also watches for
+requests that leave the machine, scripts that ran, and errors on the console.
+"""
 
 import re
 
@@ -24,31 +25,46 @@ def test_a_picture_and_an_instruction_bring_cards_by_the_way_that_is_chosen(visi
     assert query.instruction == "Find one like this." and query.image.size == (256, 256)
     assert options.mode == "both" and page.locator("#generated table").count()
     assert page.locator("#cards .card").count() == 10
-    assert page.locator("#summary .target").all_inner_texts() == ["Image 93 %", "Text 5.0 %", "Pair 2.0 %"]
+    assert page.locator("#summary .target").all_inner_texts() == [
+        "Image 93 %",
+        "Text 5.0 %",
+        "Pair 2.0 %",
+    ]
     card = page.locator("#cards .card").first
     assert re.search(r"\d+ → 1\b", card.inner_text()) and "similarity\n0.412" in card.inner_text()
     assert card.locator(".code").count() == 9
     for image in page.locator("#cards img").all():
         assert image.evaluate("image => image.naturalWidth") > 0
         beside = image.evaluate("image => Boolean(image.closest('.card.pair'))")
-        assert bool(image.get_attribute("alt")) != beside, "a screen reader hears what a picture shows once"
+        assert bool(image.get_attribute("alt")) != beside, (
+            "a screen reader hears what a picture shows once"
+        )
     ids = page.locator("#cards .card .codes")
-    assert ids.first.get_attribute("aria-label") == "ID " + ", ".join(ids.first.locator(".code").all_inner_texts())
+    assert ids.first.get_attribute("aria-label") == "ID " + ", ".join(
+        ids.first.locator(".code").all_inner_texts()
+    )
     page.locator("#cards .card button").last.press("Shift+Tab")
     ids.last.focus()
-    assert ids.last.get_attribute("aria-describedby") == "hint-card", "described as soon as it has the focus"
+    assert ids.last.get_attribute("aria-describedby") == "hint-card", (
+        "described as soon as it has the focus"
+    )
     page.locator("#mode").get_by_text("Scan", exact=True).click()
     search(page, "bowl")
-    assert served.engine.queries[-1][1].mode == "scan" and not page.locator("#generated table").count()
+    assert (
+        served.engine.queries[-1][1].mode == "scan" and not page.locator("#generated table").count()
+    )
 
 
-def test_examples_shrink_to_one_line_after_a_search_and_one_click_on_one_fills_the_form_and_searches(visit, served):
+def test_examples_shrink_to_one_line_after_a_search_and_a_click_on_one_searches(visit, served):
     page = visit("/?results=9")  # so that no other test has asked the same
     strip, first = page.locator("#examples"), page.locator(".example").first
     before = strip.bounding_box()["height"]
     assert first.locator(".wanted").first.is_visible()
     search(page, "mug")
-    assert strip.bounding_box()["height"] < 100 < before and not first.locator(".wanted").first.is_visible()
+    assert (
+        strip.bounding_box()["height"] < 100 < before
+        and not first.locator(".wanted").first.is_visible()
+    )
     strip.get_by_role("button", name="All ").click()
     assert first.locator(".wanted").first.is_visible()
     page.locator(".example", has_text="Changed").click()
@@ -69,11 +85,16 @@ def test_examples_shrink_to_one_line_after_a_search_and_one_click_on_one_fills_t
     page.locator(".example", has_text="Three ways to ask").click()
     columns = page.locator("#cards .instruction")
     columns.nth(2).wait_for()
-    assert columns.locator("h2").all_inner_texts() == [asked.instruction for asked in EXAMPLES[0].instructions]
+    assert columns.locator("h2").all_inner_texts() == [
+        asked.instruction for asked in EXAMPLES[0].instructions
+    ]
     assert page.locator("#generated section").count() == 0
     for width, across in ((1280, 3), (390, 1)):  # side by side where there is room
         page.set_viewport_size({"width": width, "height": 900})
-        assert columns.count() == 3 and len({column.bounding_box()["x"] for column in columns.all()}) == across
+        assert (
+            columns.count() == 3
+            and len({column.bounding_box()["x"] for column in columns.all()}) == across
+        )
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
@@ -119,7 +140,9 @@ def drag(page, under, left, top, right, bottom):
     page.mouse.up()
 
 
-def test_a_question_below_a_picture_searches_with_one_click_and_a_box_drawn_on_it_that_part_alone(visit, served, photo):
+def test_a_question_below_a_picture_searches_with_one_click_and_a_box_drawn_on_it_that_part_alone(
+    visit, served, photo
+):
     page = visit()
     assert not page.locator("#quick button").count()
     upload(page, photo)
@@ -128,7 +151,9 @@ def test_a_question_below_a_picture_searches_with_one_click_and_a_box_drawn_on_i
     page.locator("#cards .card").first.wait_for()
     query, _ = served.engine.queries[-1]
     page.click("#settings summary")
-    assert query.instruction == f"{question.inner_text()}." == page.input_value("#instruction input")
+    assert (
+        query.instruction == f"{question.inner_text()}." == page.input_value("#instruction input")
+    )
     assert query.image.size == (256, 256)
     page.fill("#text textarea", "mug")
     drag(page, "#picture", 0.25, 0.5, 0.75, 1)
@@ -145,7 +170,9 @@ def test_a_question_below_a_picture_searches_with_one_click_and_a_box_drawn_on_i
 
 
 @pytest.mark.parametrize("how", ["button", pytest.param("dragged", marks=pytest.mark.slow)])
-def test_the_picture_of_a_result_becomes_that_of_the_query_until_the_visitor_changes_it(visit, served, photo, how):
+def test_the_picture_of_a_result_becomes_that_of_the_query_until_the_visitor_changes_it(
+    visit, served, photo, how
+):
     page = visit()
     search(page, words := f"mug {how}")
     card = page.locator("#cards .card.pair").first
@@ -156,7 +183,9 @@ def test_the_picture_of_a_result_becomes_that_of_the_query_until_the_visitor_cha
     else:
         card.locator("img").drag_to(page.locator("#picture"))
     page.locator("#picture img").wait_for()
-    page.locator("#summary .sentence", has_text=f"“{words}” and the picture").wait_for(state="attached")
+    page.locator("#summary .sentence", has_text=f"“{words}” and the picture").wait_for(
+        state="attached"
+    )
     query, _ = served.engine.queries[-1]
     assert query.text == words and query.image is not None
     assert asked(page, "picture") == {"q": words, "picture": id}
@@ -167,6 +196,8 @@ def test_the_picture_of_a_result_becomes_that_of_the_query_until_the_visitor_cha
     page.get_by_label("Remove the picture").click()
     upload(page, photo)
     page.click("#go")
-    page.locator("#summary .address", has_text="does not include your picture").wait_for(state="attached")
+    page.locator("#summary .address", has_text="does not include your picture").wait_for(
+        state="attached"
+    )
     assert served.engine.queries[-1][0].image.size == (256, 256)
     page.wait_for_url(lambda url: "picture=" not in url)

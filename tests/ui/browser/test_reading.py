@@ -15,7 +15,9 @@ def test_a_click_searches_for_another_reading(visit, served, monkeypatch):
         result = answer(query, options, seed)
         name = query.reading or "photo"
         probabilities = {"photo": 0.9, "entry": 0.06, "page": 0.03, "paraphrase": 0.01}
-        object.__setattr__(result, "reading", Reading(name, probabilities, "a street", "<b>cars</b>"))
+        object.__setattr__(
+            result, "reading", Reading(name, probabilities, "a street", "<b>cars</b>")
+        )
         return result
 
     monkeypatch.setattr(served.engine, "answer", read, raising=False)

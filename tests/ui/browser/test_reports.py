@@ -33,8 +33,10 @@ def test_every_plot_is_drawn_when_it_is_seen_and_for_another_theme_and_has_its_t
     page.locator("#reports-retrieval .fold .fold summary").first.click()
     page.locator("#reports-retrieval td", has_text=HOSTILE).first.wait_for()
     assert page.locator("#reports-retrieval td.best", has_text="50.0 [45.0, 55.0]").count() == 1
-    assert page.locator("#reports-zebras td", has_text=HOSTILE).count() == 1  # without a plot its table is open
-    assert "python -m genius.evaluation.speed" in page.locator("#reports-speed pre").inner_text()  # which is missing
+    # without a plot its table is open
+    assert page.locator("#reports-zebras td", has_text=HOSTILE).count() == 1
+    # which is missing
+    assert "python -m genius.evaluation.speed" in page.locator("#reports-speed pre").inner_text()
     assert page.locator(".overview button").count() == page.locator(".report").count()
 
     page.evaluate("""() => {
@@ -59,11 +61,16 @@ def test_another_plot_is_a_choice_away_and_stays_chosen(visit):
     page.get_by_role("tab", name="Reports").click()
     page.wait_for_timeout(1000)
     assert page.get_by_label("Plot", exact=True).input_value() == "Milliseconds"
-    assert page.locator("#reports-retrieval [role=figure]").get_attribute("aria-label") == "Milliseconds"
+    assert (
+        page.locator("#reports-retrieval [role=figure]").get_attribute("aria-label")
+        == "Milliseconds"
+    )
 
 
 def test_on_a_phone_nothing_scrolls_sideways_and_no_buttons_lie_over_a_legend(browser, served):
-    with browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True) as phone:
+    with browser.new_context(
+        viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True
+    ) as phone:
         page = phone.new_page()
         page.goto(served.url + "/?tab=reports")
         drawn(page)
@@ -71,7 +78,8 @@ def test_on_a_phone_nothing_scrolls_sideways_and_no_buttons_lie_over_a_legend(br
         plots = page.locator(".js-plotly-plot", has=page.locator(".legendtext"))
         covered = """plot => {
           const buttons = plot.querySelector('.modebar')?.getBoundingClientRect();
-          const inside = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+          const inside = (a, b) =>
+              a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
           return Boolean(buttons) && [...plot.querySelectorAll('.legendtext')].some(
             text => inside(text.getBoundingClientRect(), buttons));
         }"""

@@ -1,4 +1,6 @@
-"""Switching between runs in the header: with the mouse, the keyboard, on a phone, and what stays in the address."""
+"""Switching between runs in the header: with the mouse, the keyboard, on a phone, and what stays in
+the address.
+"""
 
 import threading
 from pathlib import Path
@@ -12,7 +14,12 @@ from tests.waiting import WAIT
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 NAMES = ("photos", "toy world")
-ABOUT = About("Photographs", ("<img src=x onerror=alert(1)>",), ("What is this?", "Find similar pictures."), True)
+ABOUT = About(
+    "Photographs",
+    ("<img src=x onerror=alert(1)>",),
+    ("What is this?", "Find similar pictures."),
+    True,
+)
 
 
 @pytest.fixture(scope="module")
@@ -28,14 +35,17 @@ def served(tmp_path_factory):
     (folder / NAMES[0] / "CREDITS.md").write_text("Ada Example, CC BY 2.0")
 
     def load_photos():
-        return build(FakeEngine(), ServedRun(Path(NAMES[0]), examples=EXAMPLES, about=ABOUT, run_names=NAMES))
+        return build(
+            FakeEngine(), ServedRun(Path(NAMES[0]), examples=EXAMPLES, about=ABOUT, run_names=NAMES)
+        )
 
     def load_world():
         assert go.wait(WAIT)
         return build(FakeEngine(), ServedRun(Path(NAMES[1]), "drawings", EXAMPLES, run_names=NAMES))
 
     server = serve(
-        [HostedRun(folder / NAMES[0], load_photos), HostedRun(folder / NAMES[1], load_world)], Hosting(port=0)
+        [HostedRun(folder / NAMES[0], load_photos), HostedRun(folder / NAMES[1], load_world)],
+        Hosting(port=0),
     )
     yield SimpleNamespace(url=server.address, go=go)
     server.close()
@@ -81,8 +91,15 @@ def test_about_describes_the_run_and_leads_to_its_credits(visit):
     page.get_by_label("More", exact=True).click()
     page.get_by_role("button", name="About this collection").click()
     about = page.locator("#about")
-    about.get_by_role("heading", name="Photographs").wait_for()  # its module is loaded when it is first asked for
-    for words in ("Photographs", "25,471 images", "<img src=x", "such as “What is this?”", "training.folder"):
+    # its module is loaded when it is first asked for
+    about.get_by_role("heading", name="Photographs").wait_for()
+    for words in (
+        "Photographs",
+        "25,471 images",
+        "<img src=x",
+        "such as “What is this?”",
+        "training.folder",
+    ):
         assert words in about.inner_text()
     with page.expect_popup() as opened:
         about.get_by_role("link", name="list of credits").click()

@@ -1,4 +1,6 @@
-"""What the Search tab offers beside a search, the tour and the presenter view, as a visitor meets them."""
+"""What the Search tab offers beside a search, the tour and the presenter view, as a visitor meets
+them.
+"""
 
 import re
 import threading
@@ -21,7 +23,12 @@ pytestmark = pytest.mark.browser
 @pytest.mark.slow
 def test_a_slow_example_does_not_replace_what_was_searched_after_it(visit, served, monkeypatch):
     page = visit()
-    search_of, begun, searched, ended = served.engine.search, threading.Event(), threading.Event(), []
+    search_of, begun, searched, ended = (
+        served.engine.search,
+        threading.Event(),
+        threading.Event(),
+        [],
+    )
 
     def pictures_slowly(queries, *rest):
         if queries[0].image:
@@ -39,18 +46,24 @@ def test_a_slow_example_does_not_replace_what_was_searched_after_it(visit, serve
     while not ended:
         page.wait_for_timeout(100)
     page.wait_for_timeout(1000)
-    assert "“mug”" in page.locator("#summary .sentence").inner_text() and page.input_value("#text textarea") == "mug"
+    assert (
+        "“mug”" in page.locator("#summary .sentence").inner_text()
+        and page.input_value("#text textarea") == "mug"
+    )
     assert not page.locator("#picture img").count()
 
 
-def test_enter_in_the_instruction_searches_for_what_was_written_and_not_while_it_is_composed(visit, served):
+def test_enter_in_the_instruction_searches_for_what_was_written_and_not_while_it_is_composed(
+    visit, served
+):
     page = visit()
     page.click("#settings summary")
     field, before = page.locator("#instruction input"), len(served.engine.queries)
     page.fill("#text textarea", "a mug")
     field.fill("zzz")
     field.evaluate(
-        "field => field.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', isComposing: true, bubbles: true}))"
+        "field => field.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', "
+        "isComposing: true, bubbles: true}))"
     )
     page.wait_for_timeout(500)
     assert len(served.engine.queries) == before
@@ -73,7 +86,10 @@ def test_a_search_is_saved_as_a_page_that_opens_offline_and_runs_nothing(visit, 
     alone.on("request", lambda request: asked.append(request.url))
     alone.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     alone.goto(file.as_uri())
-    assert alone.locator(".cards > li").count() == 10 and HOSTILE in alone.locator(".cards").inner_text()
+    assert (
+        alone.locator(".cards > li").count() == 10
+        and HOSTILE in alone.locator(".cards").inner_text()
+    )
     for image in alone.locator("img").all():
         assert image.evaluate("image => image.naturalWidth") > 0
     assert [url for url in asked if not url.startswith("data:")] == [file.as_uri()] and not dialogs
@@ -82,12 +98,18 @@ def test_a_search_is_saved_as_a_page_that_opens_offline_and_runs_nothing(visit, 
     offline.close()
 
 
-def test_the_id_changes_as_the_weight_moves_from_the_query_to_a_result_and_a_result_becomes_the_query(
-    visit, served, monkeypatch
-):
-    told = explanation(reason_for((2, 7), rank=1)) | {"plain": "", "tree": {"data": [], "layout": {}}, "prefixes": []}
-    shown = {"item": item_view(served.engine.index.item(0)), "group": {"prefix": "0", "codes": 1, "items": "1"}}
-    monkeypatch.setattr(Explainer, "explained", lambda *_: told | shown)  # the made-up engine traces nothing
+def test_the_id_changes_as_the_weight_moves_from_the_query_to_a_result(visit, served, monkeypatch):
+    told = explanation(reason_for((2, 7), rank=1)) | {
+        "plain": "",
+        "tree": {"data": [], "layout": {}},
+        "prefixes": [],
+    }
+    shown = {
+        "item": item_view(served.engine.index.item(0)),
+        "group": {"prefix": "0", "codes": 1, "items": "1"},
+    }
+    # the made-up engine traces nothing
+    monkeypatch.setattr(Explainer, "explained", lambda *_: told | shown)
     page = visit()
     search(page, "mug")
     act(page, 0, "Blend")
@@ -120,7 +142,9 @@ def test_the_id_changes_as_the_weight_moves_from_the_query_to_a_result_and_a_res
     assert asked(page, "item") == {"item": id}
 
 
-def test_the_history_outlives_a_reload_asks_again_and_is_shared_by_the_tabs_of_a_browser(visit, served, photo):
+def test_the_history_outlives_a_reload_asks_again_and_is_shared_by_the_tabs_of_a_browser(
+    visit, served, photo
+):
     page = visit()
     with page.context.expect_page() as opening:
         page.evaluate("open(location)")
@@ -136,7 +160,8 @@ def test_the_history_outlives_a_reload_asks_again_and_is_shared_by_the_tabs_of_a
     other.locator(entries).nth(2).wait_for()
     other.close()
     page.reload()
-    page.locator("#summary .sentence", has_text="“cup”").wait_for(state="attached")  # which its address repeats
+    # which its address repeats
+    page.locator("#summary .sentence", has_text="“cup”").wait_for(state="attached")
     page.click("#past summary")
     page.locator(entries).nth(2).wait_for()
     shown = page.locator(entries).all_inner_texts()
@@ -157,11 +182,13 @@ def move(page, name, expected):
     page.locator("#tour .label", has_text=f"Step {expected} of").wait_for()
 
 
-def test_the_tour_goes_to_its_end_and_each_step_has_an_address_by_which_back_walks_out_of_it_also_on_a_phone(
-    visit, monkeypatch
-):
-    found = [SystemResults(system, np.arange(3), np.linspace(0.5, 0.3, 3), {"search": 1.0}) for system in SYSTEMS]
-    monkeypatch.setattr(Comparison, "search", lambda *_: found)  # the made-up engine has nothing to compare
+def test_the_tour_goes_to_its_end_and_back_walks_out_of_it_also_on_a_phone(visit, monkeypatch):
+    found = [
+        SystemResults(system, np.arange(3), np.linspace(0.5, 0.3, 3), {"search": 1.0})
+        for system in SYSTEMS
+    ]
+    # the made-up engine has nothing to compare
+    monkeypatch.setattr(Comparison, "search", lambda *_: found)
     monkeypatch.setattr(Comparison, "built", True)
     page = visit()
     search(page, "mug")
@@ -170,7 +197,8 @@ def test_the_tour_goes_to_its_end_and_each_step_has_an_address_by_which_back_wal
     last = int(step(page).split()[-1])
     assert last >= 3
     page.locator("#cards .instruction").first.wait_for()
-    assert page.locator("#tour .tour-asked").is_visible()  # the page is scrolled past the picture that it asks about
+    # the page is scrolled past the picture that it asks about
+    assert page.locator("#tour .tour-asked").is_visible()
     for number in range(2, last + 1):
         move(page, "Next", number)
         page.wait_for_url(re.compile(rf"[?&]tour={number}(&|$)"))
@@ -205,7 +233,10 @@ def test_the_presenter_view_hides_settings_and_keeps_its_address(visit):
     page.get_by_role("button", name="Presenter view").click()
     for hidden in ("#settings", "#past", ".facts"):
         assert not page.locator(hidden).is_visible()
-    assert not page.get_by_role("tab", name="API").is_visible() and page.get_by_role("tab", name="Map").is_visible()
+    assert (
+        not page.get_by_role("tab", name="API").is_visible()
+        and page.get_by_role("tab", name="Map").is_visible()
+    )
     page.wait_for_url(re.compile(r"[?&]present=1"))
     page.fill("#text textarea", "mug")
     page.press("#text textarea", "Enter")

@@ -53,7 +53,8 @@ def test_it_is_a_table_that_is_told_once_plays_in_less_than_two_seconds_and_can_
 
     summary = page.locator("#summary .sentence").text_content()
     page.locator("#announcer[role=status]", has_text=summary).wait_for(state="attached")
-    assert page.locator("#summary [role=status], #strip [role=status]").count() == 0  # nothing is read twice
+    # nothing is read twice
+    assert page.locator("#summary [role=status], #strip [role=status]").count() == 0
     act(page, 0, "Why?")
     page.locator("#announcer", has_text="were compared closely").wait_for(state="attached")
 
@@ -73,7 +74,12 @@ def test_it_is_a_table_that_is_told_once_plays_in_less_than_two_seconds_and_can_
     assert hidden(strip) == 0
     page.evaluate("window.setInterval = () => 7")  # so that it never goes on by itself
     play = strip.locator(".play")
-    for key, place in ((None, play), ("Enter", play), ("Escape", play), ("Escape", strip.locator(".levels"))):
+    for key, place in (
+        (None, play),
+        ("Enter", play),
+        ("Escape", play),
+        ("Escape", strip.locator(".levels")),
+    ):
         play.click()
         assert play.inner_text() == "Stop" and hidden(strip) > 0
         place.press(key) if key else place.click()
@@ -90,7 +96,8 @@ def test_another_code_is_chosen_and_taken_back(visit):
     other.focus()
     page.keyboard.press("Enter")
     strip.locator(".branched").wait_for()
-    assert page.evaluate("!!document.activeElement.closest('#strip button')")  # the keyboard goes on in the strip
+    # the keyboard goes on in the strip
+    assert page.evaluate("!!document.activeElement.closest('#strip button')")
     settled(strip)
     assert chosen in codes(strip) and codes(strip) != before
     found = page.locator("#strip-found")
@@ -112,7 +119,9 @@ def test_names_come_on_their_own_and_are_told_where_a_code_stands(visit):
     strip.locator(".other", has_text="Text").click()  # texts, whose codes differ
     strip.locator(".branched").wait_for()
     settled(strip)
-    page.wait_for_function("[...document.querySelectorAll('#strip [data-meaning]')].some(one => one.textContent)")
+    page.wait_for_function(
+        "[...document.querySelectorAll('#strip [data-meaning]')].some(one => one.textContent)"
+    )
     named = strip.locator("[data-meaning]").evaluate_all(
         "all => all.map(one => [one.dataset.meaning, one.textContent])"
     )
@@ -136,7 +145,9 @@ def test_a_tap_tells_what_a_code_or_a_term_means_and_a_second_one_closes_it(brow
         hint = page.locator("#hint-card")
         code = page.locator("#cards .card .code").first
         code.tap()
-        hint.get_by_text(f"{code.inner_text()}: {MODALITIES[code.inner_text()]}", exact=True).wait_for()
+        hint.get_by_text(
+            f"{code.inner_text()}: {MODALITIES[code.inner_text()]}", exact=True
+        ).wait_for()
         box = hint.bounding_box()
         assert box["x"] >= 0 and box["x"] + box["width"] <= 390
         code.tap()

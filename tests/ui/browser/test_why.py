@@ -36,7 +36,10 @@ def test_why_opens_for_a_result_and_closes_with_the_next_search(visit, served):
     page = visit()
     assert not page.locator("#why").is_visible()
     sent = []  # names of the endpoints that were called
-    page.on("request", lambda one: sent.append(one.url.rpartition("/")[2]) if one.method == "POST" else None)
+    page.on(
+        "request",
+        lambda one: sent.append(one.url.rpartition("/")[2]) if one.method == "POST" else None,
+    )
     search(page, "A red dog.")
     assert not page.locator("#why").is_visible()
     page.wait_for_timeout(500)
@@ -46,12 +49,19 @@ def test_why_opens_for_a_result_and_closes_with_the_next_search(visit, served):
     page.get_by_label("Show numbers").check()
     page.locator("#why-tree").scroll_into_view_if_needed()
     page.locator("#why-tree .main-svg").first.wait_for(state="attached")
-    assert why.locator(".identity").count() == 3 and why.locator(".identity").first.locator("button").count() == 4
-    assert re.search(r"Its ID is number \d+ of the \d+ .*\(score −?[\d.]+, log p −\d+\.\d\d", why.inner_text())
+    assert (
+        why.locator(".identity").count() == 3
+        and why.locator(".identity").first.locator("button").count() == 4
+    )
+    assert re.search(
+        r"Its ID is number \d+ of the \d+ .*\(score −?[\d.]+, log p −\d+\.\d\d", why.inner_text()
+    )
     act(page, 1, "Blend")
     page.locator("#blend").get_by_role("button", name="Close").click()
     page.locator("#blend .blend").wait_for(state="detached")
-    assert why.get_by_role("button", name="Blend").evaluate("button => button === document.activeElement")
+    assert why.get_by_role("button", name="Blend").evaluate(
+        "button => button === document.activeElement"
+    )
     search(page, "A blue boat.")
     why.locator("h2").wait_for(state="detached")
 
@@ -89,7 +99,8 @@ def test_a_phone_needs_no_sideways_scrolling_and_the_theme_is_followed(visit):
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.wait_for_function(
         """() => {
-        const ink = getComputedStyle(document.querySelector('#why-tree .xtick text')).fill.match(/\\d+/g);
+        const tick = document.querySelector('#why-tree .xtick text');
+        const ink = getComputedStyle(tick).fill.match(/\\d+/g);
         return ink && ink.slice(0, 3).reduce((a, b) => +a + +b) > 384; }"""
     )
 

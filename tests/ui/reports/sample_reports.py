@@ -1,4 +1,6 @@
-"""Reports as commands write them, for tests of the page; every text of one of them would run if it were markup."""
+"""Reports as commands write them, for tests of the page; every text of one of them would run if it
+were markup.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,15 +9,27 @@ from genius.reports import Axis, Column, Plot, Report, Series, Table
 from training.curves import curves_report, health_report
 
 HOSTILE = "<img src=x onerror=alert(1)> %{x} </script>"
-EPOCHS = [{"epoch": epoch, "loss": 2.0 / (epoch + 1), "validation hit@5": 0.3 + 0.1 * epoch} for epoch in range(3)]
-HEALTH = {"items": 9, "ids": 8, "levels": [{"level": 0, "codes": 3, "used": 2, "perplexity": 1.9}] * 2}
+EPOCHS = [
+    {"epoch": epoch, "loss": 2.0 / (epoch + 1), "validation hit@5": 0.3 + 0.1 * epoch}
+    for epoch in range(3)
+]
+HEALTH = {
+    "items": 9,
+    "ids": 8,
+    "levels": [{"level": 0, "codes": 3, "used": 2, "perplexity": 1.9}] * 2,
+}
 HEALTH |= {"modality_purity": 1.0, "largest_bucket": 2, "items_alone": 0.8}
 
 
 def hits(pool: str, rate: float) -> tuple[Table, Plot]:
     columns = [Column("dataset"), Column("dense", "%", best="high"), Column("beam", "%")]
     estimate = (rate, rate - 0.05, rate + 0.05)
-    table = Table(f"Hit rate, {pool}", columns, [[HOSTILE, estimate, None], ["photos", (0.3, 0.2, 0.4), 0.25]], HOSTILE)
+    table = Table(
+        f"Hit rate, {pool}",
+        columns,
+        [[HOSTILE, estimate, None], ["photos", (0.3, 0.2, 0.4), 0.25]],
+        HOSTILE,
+    )
     names = ["Average", HOSTILE]
     series = [
         Series("dense", [rate, 0.3], names, [estimate[1:], None]),

@@ -16,15 +16,28 @@ def shown(run):
 
 
 def test_a_new_report_appears_without_a_change_of_the_page(tmp_path):
-    """Known reports come first, in a fixed order; zebras are not known to any module of the page."""
+    """Known reports come first, in a fixed order; zebras are not known to any module of the
+    page.
+    """
     run = write_reports(tmp_path)
     samples()["health"].write(run / "reports" / "aardvarks.json")
     assert list(shown(run)) == ["retrieval", "speed", "training", "health", "aardvarks", "zebras"]
     zebras = shown(run)["zebras"]
-    assert zebras["title"] == HOSTILE and zebras["lead"] == "How often." and zebras["note"] == [HOSTILE]
+    assert (
+        zebras["title"] == HOSTILE
+        and zebras["lead"] == "How often."
+        and zebras["note"] == [HOSTILE]
+    )
     (table,) = zebras["tables"]
-    assert table["columns"] == ["dataset", "dense, %", "beam, %"] and table["words"] == [True, False, False]
-    assert table["rows"] == [[HOSTILE, "50.0 [45.0, 55.0]", "–"], ["photos", "30.0 [20.0, 40.0]", "25.0"]]
+    assert table["columns"] == ["dataset", "dense, %", "beam, %"] and table["words"] == [
+        True,
+        False,
+        False,
+    ]
+    assert table["rows"] == [
+        [HOSTILE, "50.0 [45.0, 55.0]", "–"],
+        ["photos", "30.0 [20.0, 40.0]", "25.0"],
+    ]
     assert table["bold"] == [[False, True, False], [False, False, False]]
 
 
@@ -32,11 +45,18 @@ def test_a_missing_main_report_names_its_command_and_other_missing_ones_are_left
     found = shown(tmp_path)
     assert list(found) == ["retrieval", "speed"]
     assert found["retrieval"]["command"].startswith("python -m genius.evaluation ")
-    assert found["retrieval"]["reason"] == "This has not been measured for this run yet. The command is:"
+    assert (
+        found["retrieval"]["reason"]
+        == "This has not been measured for this run yet. The command is:"
+    )
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"title": 7}', '{"parts": {}}', "NaN", '{"title": "\\ud800"}'])
-def test_what_is_no_report_is_a_sentence_without_the_path_of_the_server(tmp_path, monkeypatch, text):
+@pytest.mark.parametrize(
+    "text", ["{", "[]", '{"title": 7}', '{"parts": {}}', "NaN", '{"title": "\\ud800"}']
+)
+def test_what_is_no_report_is_a_sentence_without_the_path_of_the_server(
+    tmp_path, monkeypatch, text
+):
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "run" / "reports"
     folder.mkdir(parents=True)
