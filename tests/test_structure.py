@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from training import ROOMS
+
 ROOT = Path(__file__).resolve().parent.parent
 CODE = sorted(
     [*(ROOT / "genius").rglob("*.py"), *(ROOT / "training").rglob("*.py"), ROOT / "app.py"]
@@ -92,6 +94,30 @@ def test_training_imports_genius_and_genius_never_training_and_nothing_the_tests
         roots = {name.split(".")[0] for name in imported(file)}
         assert "tests" not in roots, file
         assert file.is_relative_to(ROOT / "training") or "training" not in roots, file
+
+
+def room(module: str) -> str:
+    """The room of a module of training; empty for what stands on none of them."""
+    names = module.split(".")
+    return names[1] if names[0] == "training" and len(names) > 1 and names[1] in ROOMS else ""
+
+
+def test_a_room_of_training_imports_the_rooms_before_it_and_modules_by_their_rooms():
+    short = {
+        file.stem
+        for name in ROOMS
+        for file in (ROOT / "training" / name).iterdir()
+        if not file.name.startswith("_")
+    }
+    for file in CODE:
+        used = [name for name in imported(file) if name.split(".")[0] == "training"]
+        # python -m training.folder finds it, but an import would load it a second time
+        assert not [name for name in used if name.split(".")[1:2] and name.split(".")[1] in short]
+        mine = module_name(file)
+        if mine != "training.__main__" and mine.split(".")[0] == "training":
+            places = ["", *ROOMS]
+            before = places[: places.index(room(mine)) + 1]
+            assert {room(name) for name in used} <= set(before), file
 
 
 def test_only_the_page_imports_gradio_and_only_the_app_the_page():

@@ -12,11 +12,11 @@ hosts, start it by: accelerate launch -m training COLLECTION RUN.
 from genius.collections.mbeir import Collection
 from genius.errors import exit_on_user_error
 from genius.run import Run
-from training import index, reader
 from training.command_line import Arguments, parse_arguments, print_done
 from training.distributed import barrier, broadcast_object, is_main
 from training.presets import reads_apart
 from training.stage import STAGES, only_trainer, pending_stages, run_stage
+from training.stages import index, reader
 
 
 def train(arguments: Arguments) -> None:

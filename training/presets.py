@@ -3,8 +3,8 @@
 `paper` reproduces the published code and `paper-text` the text of the paper; training/README.md
 lists where they depart from their source, and why. The others are ours, for two CPU cores: `small`
 and `toy` train everything from scratch, `toy` made the run of the toy world; `photos` trains heads
-behind pretrained towers. The run of photographs has earlier heads, see training/photos/__main__.py.
-`shipped` begins with the models of that run.
+behind pretrained towers. The run of photographs has earlier heads, see
+training/demo/photos/__main__.py. `shipped` begins with the models of that run.
 
     presets.toml    what each of them changes, in the words of --set
 """

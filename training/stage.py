@@ -36,15 +36,15 @@ class OtherSettings(UserError):
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage of training: the module of this name in this package, with a function `train` of the
-    arguments.
+    """A stage of training: the module of this name in training/stages, with a function `train` of
+    the arguments.
     """
 
     name: str
     parts: tuple[str, ...] = ()  # of the run, that it publishes
 
     def train(self, arguments: Arguments) -> None:
-        import_module(f"training.{self.name}").train(arguments)
+        import_module(f"training.stages.{self.name}").train(arguments)
 
 
 STAGES = {  # in their order

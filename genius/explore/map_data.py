@@ -6,9 +6,9 @@ regions.
     regions.npy    (m,) uint16, the smallest region of each item
     map.json       views, regions, names of datasets
 
-training/maps.py makes it, the page draws it. Items are identified by id, because rows change when
-an index grows. Regions are nested in TIERS sizes, largest first; a region's number is its place in
-the list.
+training/stages/maps.py makes it, the page draws it. Items are identified by id, because rows change
+when an index grows. Regions are nested in TIERS sizes, largest first; a region's number is its
+place in the list.
 
 Shapes: v views, m items on the map, r regions.
 """

@@ -19,7 +19,7 @@ from genius.explore.code_profile import Profiles
 from genius.run import Run
 from genius.search.engine import Engine
 from tests.search.tiny import publish_tiny_run
-from training import names as command
+from training.stages import names as command
 
 N = 60
 NAMES = {(0,): CodeName((), 0, 0, ("0:3",)), (1, 17): CodeName(("boat", "ƒ“sea"), 5, 7, ())}

@@ -21,8 +21,8 @@ from genius.errors import UserError
 from genius.models.encoder import Encoder
 from genius.models.encoder_config import EncoderConfig
 from tests.training.tiny import TINY
-from training.encoder import new_encoder
-from training.locked import LockedEncoder
+from training.stages.encoder import new_encoder
+from training.stages.locked import LockedEncoder
 
 KINDS = {  # an architecture of each kind
     "own towers": "ViT-B-32",

@@ -16,7 +16,7 @@ from genius.models.encoder import Encoder
 from genius.models.encoder_config import EncoderConfig
 from genius.models.feature_fusion import FeatureFusionEncoder, fusion_layers
 from tests.search.tiny import tiny_encoder
-from training.ablations.variants import BLIP_LARGE
+from training.paper.ablations.variants import BLIP_LARGE
 
 SIDE, DIM = 32, 12
 TEXT = {"context_length": 16, "vocab_size": 49408, "width": 20, "heads": 2, "layers": 2}

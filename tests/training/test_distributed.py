@@ -22,7 +22,7 @@ from tests.training import shared_stages
 from tests.training.tiny_towers import write_towers
 from tests.waiting import free_port
 from training import distributed
-from training.curves import read_curves
+from training.stages.curves import read_curves
 
 ROOT = Path(__file__).parents[2]
 LAUNCH = (

@@ -24,13 +24,13 @@ from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
 from tests.training.tiny import TINY, Killed, arguments, die, killed_while, other_texts, train_stage
 from training import __main__ as pipeline
-from training import decoder, encoder, features, index, quantizer
 from training import stage as stages
-from training.curves import HEALTH, read_curves
-from training.decoder import Validation
-from training.pairs import CandidateTable
+from training.data.pairs import CandidateTable
 from training.settings import IndexSettings
 from training.stage import STAGES, pending_stages, run_stage
+from training.stages import decoder, encoder, features, index, quantizer
+from training.stages.curves import HEALTH, read_curves
+from training.stages.decoder import Validation
 
 
 def test_training_makes_a_run_that_answers_queries(path, collection):

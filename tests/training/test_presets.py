@@ -17,11 +17,11 @@ from genius.models.decoder import IDDecoder
 from genius.models.encoder import Features
 from genius.models.fusion import Fusion, FusionConfig
 from genius.run import Run, shipped_run
-from training import decoder, encoder, optimization, quantizer
-from training.optimization import adamw, cosine
-from training.photos.__main__ import shipped_settings
+from training.demo.photos.__main__ import shipped_settings
 from training.presets import PAPER, PRESETS
 from training.stage import recorded_settings
+from training.stages import decoder, encoder, optimization, quantizer
+from training.stages.optimization import adamw, cosine
 
 TABLE = {line["setting"]: line for line in read_published(Path(__file__).with_name("presets.tsv"))}
 CONSTANTS = {  # beside their use, in both presets

@@ -16,9 +16,9 @@ from genius.run import BUILT_FROM, Run
 from tests.search.tiny import DIM, tiny_encoder
 from training import command_line, presets
 from training.command_line import Arguments, parse_arguments
-from training.encoder import new_encoder
 from training.presets import PAPER, PHOTOS, SMALL, TOY
 from training.settings import with_changes, with_stage_changes
+from training.stages.encoder import new_encoder
 
 
 def test_a_setting_is_changed_at_any_depth_and_no_other_is():

@@ -51,11 +51,11 @@ def test_a_stage_leaves_the_recorded_settings_of_earlier_ones(collection, tmp_pa
 
 
 def test_a_stage_is_a_module_with_train_and_an_entry_in_stages(collection, tmp_path, monkeypatch):
-    summary = ModuleType("training.summary")
+    summary = ModuleType("training.stages.summary")
     summary.train = lambda arguments: (arguments.run / "summary.txt").write_text(
         str(arguments.collection)
     )
-    monkeypatch.setitem(sys.modules, "training.summary", summary)
+    monkeypatch.setitem(sys.modules, "training.stages.summary", summary)
     monkeypatch.setattr(stage, "STAGES", {"summary": Stage("summary")})
     monkeypatch.setattr("training.__main__.STAGES", stage.STAGES)
     monkeypatch.setattr("training.__main__.reads_apart", lambda run: False)

@@ -8,12 +8,12 @@ from genius.collections.mbeir import Collection
 from genius.models.decoder import DecoderConfig
 from genius.run import Run
 from tests.search.tiny import tiny_encoder
-from training import maps
 from training.checkpoint import Checkpoints
 from training.command_line import Arguments
 from training.presets import SMALL
 from training.settings import Settings, with_values
 from training.stage import STAGES, run_stage
+from training.stages import maps
 
 DIM, LEVELS, CODES = 12, 4, 5
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from genius.reports import Axis, Column, Plot, Report, Series, Table
-from training.curves import curves_report, health_report
+from training.stages.curves import curves_report, health_report
 
 HOSTILE = "<img src=x onerror=alert(1)> %{x} </script>"
 EPOCHS = [

@@ -1,0 +1,195 @@
+"""The photo collection, built from tiny sets: its rows, its splits, and what may ship."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from genius.collections.building import build
+from genius.collections.checker import Checker
+from genius.collections.layout import SPLITS, TASKS
+from genius.collections.mbeir import Collection
+from genius.errors import UserError
+from genius.schema import Modality
+from tests.training.demo.photos.sets import HIDDEN, write_sets
+from training.demo.photos import collection as photo_collection
+from training.demo.photos.collection import DATASETS, FIVE_SETS, SHIPPED, build_photo_collection
+
+SEEN = {207: 0.9}  # a golden retriever
+
+
+@pytest.fixture(scope="module")
+def sets(tmp_path_factory):
+    return write_sets(tmp_path_factory.mktemp("sets"))
+
+
+@pytest.fixture(scope="module")
+def photos(sets, tmp_path_factory):
+    root = tmp_path_factory.mktemp("photos") / "collection"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(photo_collection, "predict", lambda pictures: dict.fromkeys(pictures, SEEN))
+        build_photo_collection(sets, root)
+    return Collection(root)
+
+
+def dataset(name: str) -> str:
+    return DATASETS[int(name.split(":")[0])]
+
+
+def test_the_checker_finds_no_problem(photos):
+    assert list(Checker(photos.root).problems()) == []
+
+
+def test_the_five_sets_are_those_of_the_general_builder(photos, sets, tmp_path):
+    build([str(sets / name) for name in FIVE_SETS], tmp_path / "real", benchmark=True)
+    for file in sorted((tmp_path / "real").rglob("*.jsonl")) + sorted(
+        (tmp_path / "real").rglob("*.txt")
+    ):
+        own = photos.root / file.relative_to(tmp_path / "real")
+        if file.parent.name != "global":
+            assert own.read_bytes() == file.read_bytes()
+        else:
+            assert own.read_bytes().startswith(file.read_bytes())
+    own, expected = photos.instructions(), Collection(tmp_path / "real").instructions()
+    # more do not name the set
+    assert all(set(texts) < set(own[key]) for key, texts in expected.items())
+
+
+def test_only_what_may_ship_is_in_the_shipped_pool(photos):
+    items = list(photos.candidates(SHIPPED))
+    assert {dataset(item.id) for item in items} == {
+        "grocery",
+        "emoji",
+        "photos",
+        "scenes",
+        "encyclopedia",
+    }
+    assert {item.text for item in items if dataset(item.id) == "emoji"} == {"", "dog"}
+    for item in items:
+        fields = json.loads(item.source)
+        assert fields["kind"] and fields["category"] and fields["set"] and fields["origin"]
+        assert fields["set"] != "emoji" or fields["category"] == "dog"  # by which the page calls it
+        if item.image:
+            assert fields["credit"] and fields["licence"]
+
+
+def test_no_picture_that_asks_for_pictures_in_a_test_is_a_candidate_anywhere(photos):
+    """Neither in a pool that the test searches, nor in one that a training learns from."""
+    candidates = {item.image for item in photos.all_candidates()}
+    own = ("photos", "scenes")
+    local = {
+        item.image for row in photos.rows() if row.dataset in own for item in photos.local_pool(row)
+    }
+    asked = [
+        query
+        for query in photos.queries("test")
+        if dataset(query.id) in own and query.task in (4, 7, 8)
+    ]
+    shipped = {item.image for item in photos.candidates(SHIPPED)}
+    assert {dataset(query.id) for query in asked} == set(own)
+    for query in asked:
+        assert query.image not in candidates | local | shipped
+
+
+def test_every_test_query_of_the_photographs_has_a_right_answer_in_the_test_pool(photos):
+    pooled = {item.id for item in photos.candidates("union_test")}
+    for query in photos.queries("test"):
+        if dataset(query.id) in ("photos", "scenes", "encyclopedia"):
+            assert pooled & set(query.positives)
+
+
+def test_scenes_that_may_not_be_shown_only_train(photos):
+    unshown = {HIDDEN, "anim_crow"}
+    stems = {
+        split: {Path(query.image or "").stem for query in photos.queries(split)} for split in SPLITS
+    }
+    assert unshown <= stems["train"] and not unshown & (stems["val"] | stems["test"])
+    shipped = [item for item in photos.candidates(SHIPPED) if dataset(item.id) == "scenes"]
+    assert not unshown & {Path(item.image or "").stem for item in shipped}
+    assert "crow" not in {item.text for item in shipped} and "A street 0" not in {
+        item.text for item in shipped
+    }
+
+
+def test_scenes_are_asked_by_every_sentence_and_by_the_name_of_what_they_show(photos):
+    rows = {row.task: row for row in photos.rows() if row.dataset == "scenes"}
+    assert sorted(rows) == [0, 2, 3, 4]
+    asked = {
+        (query.task, query.text): query
+        for query in photos.queries("train")
+        if dataset(query.id) == "scenes"
+    }
+    texts = {text for task, text in asked if task == 0}
+    assert {"a photo of bus", "pyramid", "The horse waits 1."} <= texts and "A legend." not in texts
+    assert any(text.startswith("A photo shows a pyramid") for text in texts)
+    named = {item.id: item.image for item in photos.all_candidates()}
+    found = {Path(named[did]).stem for did in asked[0, "bus"].positives}
+    assert HIDDEN in found and "coco_001" not in found
+
+
+def test_texts_of_scenes_have_the_terms_of_their_authors(photos):
+    facts = {
+        item.text: json.loads(item.source)
+        for item in photos.candidates(SHIPPED)
+        if dataset(item.id) == "scenes" and not item.image
+    }
+    assert {one["credit"] for one in facts.values()} == {
+        "COCO Consortium",
+        "OpenStax, Rice University; access for free at openstax.org",
+    }
+    pair = next(
+        item for item in photos.candidates(SHIPPED) if item.image and "pyramid" in item.text
+    )
+    assert json.loads(pair.source)["credit"].startswith("picture: Ann; text: OpenStax")
+
+
+def test_test_pictures_of_other_sets_do_not_ask_the_encyclopedia(photos, sets):
+    dev = {
+        line["id"]
+        for name in FIVE_SETS
+        for line in map(json.loads, (sets / name / "manifest.jsonl").open())
+        if line["split"] == "dev"
+    }
+    asked = {
+        Path(query.image).stem
+        for split in SPLITS
+        for query in photos.queries(split)
+        if dataset(query.id) == "encyclopedia" and query.image
+    }
+    assert {"f0", "s0", "natural_0", "v0", "e0"} & asked and not dev & asked
+
+
+def test_a_photograph_finds_the_entries_of_its_captions_and_of_its_predicted_classes(photos):
+    texts = {item.id: item.text.split(":")[0].split(" (")[0] for item in photos.all_candidates()}
+    found = {
+        Path(query.image).stem: {texts[did] for did in query.positives}
+        for split in SPLITS
+        for query in photos.queries(split)
+        if dataset(query.id) == "encyclopedia" and query.task == 3
+    }
+    assert found["f1"] == {"Dog", "Snow", "Golden retriever", "Retriever"}
+    assert "Shirt" in found["s0"] and "Apple" in found["natural_0"] and found["e0"] == {"Dog"}
+    assert found["npc_zebra"] == {"Zebra"}
+
+
+def test_every_row_has_ten_phrasings_and_two_that_are_held_out(photos):
+    trained, held_out = photos.instructions(), photos.held_out_instructions()
+    for row in photos.rows():
+        key = (row.dataset_id, *TASKS[row.task])
+        assert len(trained[key]) >= 10 and len(held_out[key]) == 2
+        assert not set(trained[key]) & set(held_out[key])
+    assert {query for _, query, _ in trained} == set(Modality)
+
+
+def test_a_missing_set_is_named(sets, tmp_path):
+    data = shutil.copytree(sets, tmp_path / "data")
+    shutil.rmtree(data / "visual7w")
+    with pytest.raises(
+        UserError, match="has no folder visual7w; the photo collection needs flickr8k, fashion"
+    ):
+        build_photo_collection(data, tmp_path / "c")
+    (data / "visual7w").mkdir()
+    with pytest.raises(UserError, match="visual7w contains no images"):
+        build_photo_collection(data, tmp_path / "c")
+    assert not (tmp_path / "c").exists()

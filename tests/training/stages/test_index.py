@@ -1,0 +1,127 @@
+"""The index stage: features fused elsewhere, and resuming."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from genius.collections.keys import id_key
+from genius.collections.mbeir import Collection
+from genius.errors import UserError
+from genius.index.store import Index
+from genius.index.writing import write_index
+from genius.run import Run
+from tests.training.tiny import TINY, Killed, arguments, die, train_stage
+from training import __main__ as pipeline
+from training.data.pairs import CandidateTable
+from training.stages import index
+
+
+def test_a_run_whose_fusion_was_trained_elsewhere_has_the_same_index(
+    trained_run, collection, tmp_path
+):
+    run = Run(shutil.copytree(trained_run, tmp_path / "run"))
+    folder, before = run.path / "features" / "candidates", run.digest("index")
+    (folder / "fused.npy").unlink()
+    state = json.loads((folder / "progress.json").read_text(encoding="utf-8"))
+    (folder / "progress.json").write_text(json.dumps(state | {"fusion": ""}))
+
+    assert train_stage("index", collection, run.path).digest("index") == before
+
+
+def test_a_killed_index_stage_resumes_and_cleans_up(trained_run, collection, tmp_path, monkeypatch):
+    """With one pool, whose items are read from the features of all candidates."""
+    pooled = replace(TINY, index=replace(TINY.index, pool="union_test"))
+    run = shutil.copytree(trained_run, tmp_path / "run")
+    before = Index.load(train_stage("index", collection, run, pooled).folder("index"))
+
+    with monkeypatch.context() as kill, pytest.raises(Killed):
+        kill.setattr(index, "write_index", die)
+        train_stage("index", collection, run, pooled)
+    (run / "indexing" / "other facts").mkdir()
+    after = Index.load(train_stage("index", collection, run, pooled).folder("index"))
+    rows = np.arange(before.n)
+    assert after.items(rows) == before.items(rows) == list(collection.candidates("union_test"))
+    assert np.array_equal(after.packed, before.packed) and np.array_equal(
+        after.distances, before.distances
+    )
+    assert np.array_equal(after.embeddings, before.embeddings)
+    assert not (run / "indexing").exists()
+
+
+def test_a_killed_index_stage_starts_again_if_its_pool_has_changed_meanwhile(
+    trained_run, collection, tmp_path, monkeypatch
+):
+    root = shutil.copytree(collection.root, tmp_path / "collection")
+    run = shutil.copytree(trained_run, tmp_path / "run")
+    pools = root / "cand_pool" / "global"
+    records = [
+        json.loads(line)
+        for line in (pools / "mbeir_union_test_cand_pool.jsonl")
+        .read_text(encoding="utf-8")
+        .splitlines()
+    ]
+    pool = pools / "mbeir_few_cand_pool.jsonl"  # in no union pool, as `shipped` of the photos
+
+    def write_pool(credit: str, chosen: slice) -> None:
+        pool.write_text(
+            "".join(json.dumps(own | {"src_content": credit}) + "\n" for own in records[chosen])
+        )
+
+    write_pool("by A", slice(0, 6))
+    few = replace(TINY, index=replace(TINY.index, pool="few"))
+
+    def killed_at_its_end(*arguments, **options):
+        write_index(*arguments, **options)
+        raise Killed
+
+    with monkeypatch.context() as kill, pytest.raises(Killed):
+        kill.setattr(index, "write_index", killed_at_its_end)
+        train_stage("index", root, run, few)
+    write_pool("by B", slice(1, 6))
+    made = Index.load(train_stage("index", root, run, few).folder("index"))
+    found = made.items(np.arange(made.n))
+    assert found == list(Collection(root).candidates("few")) and {
+        item.source for item in found
+    } == {"by B"}
+
+
+def test_an_index_offers_only_the_instructions_of_the_datasets_in_it(collection):
+    asked = {
+        dataset: {
+            text
+            for (own, _, _), texts in collection.instructions().items()
+            if own == dataset
+            for text in texts
+        }
+        for dataset in (0, 1)
+    }
+    for dataset, texts in asked.items():
+        keys = np.array([id_key(f"{dataset}:{number}") for number in (3, 1)])
+        assert {
+            instruction.text for instruction in index.instructions_for(keys, collection)
+        } == texts
+    everything = np.array([id_key("0:1"), id_key("1:1")])
+    offered = index.instructions_for(everything, collection)
+    assert len(offered) == sum(map(len, collection.instructions().values()))
+
+
+@pytest.mark.parametrize(
+    ("pool", "said"),
+    [
+        ("none", "pool none of .* has no items; add some, or set index.pool"),
+        ("union_tset", "has no pool 'union_tset'; it has .*union_test"),
+    ],
+)
+def test_an_empty_or_unknown_pool_is_refused_before_training(collection, tmp_path, pool, said):
+    root = shutil.copytree(collection.root, tmp_path / "collection")
+    (root / "cand_pool" / "global" / "mbeir_none_cand_pool.jsonl").write_text("")
+    with pytest.raises(UserError, match=said):
+        pipeline.train(
+            arguments(root, tmp_path / "run", replace(TINY, index=replace(TINY.index, pool=pool)))
+        )
+    with pytest.raises(UserError, match=said):
+        index.pool_rows(Collection(root), pool, CandidateTable.read(collection))
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,306 @@
+"""The rows of the datasets `photos` and `scenes`: every task that names, titles and captions of the
+photographs allow.
+
+A picture that asks for pictures in a test is in no pool, and no copy of it in one that a test
+searches (pictures.py). A scene asks for its texts (task 3) and for pictures of the same kind (4), a
+text for its picture (0) and for the picture with its title (2), as does the name of a kind. Its
+kinds are the things that most of its sentences name.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import permutations
+from typing import Any
+
+from genius.collections.draft import Candidate, Draft
+from genius.collections.layout import SPLITS
+from genius.collections.sources import Record
+from genius.texts import stable_hash
+from training.demo.photos.encyclopedia import Encyclopedia
+from training.demo.photos.pictures import DISHES, FOR_CHILDREN, Photo, dish_head, family
+from training.demo.photos.tables import NOT_MEANT, SETS, STATED, TEMPLATES, TEXTS, with_text_facts
+
+MOST_PAIRS = 6  # titled photographs of one name in a split; names with few photographs have one
+COUNTABLE = ("flower_photos", "clothing", "npc_animals")
+# sets whose pictures change by another category
+CHANGEABLE = ("flower_photos", "clothing", "trashnet")
+LONGER = 30  # characters that a description must add to the title
+HUMAN_CAPTIONS = 5
+AGREED, SURE = 3, 4  # of the human captions that name a kind, or what a scene illustrates
+HEAD = 4  # words of a title that say what it is about: "a stack of books"
+NO_CATEGORY = "everyday scene"
+
+
+def photo_rows(draft: Draft, photos: Sequence[Photo]) -> None:
+    """Add all candidates and queries of the photographs."""
+    images = [picture(draft, photo) for photo in photos]
+    by_name: dict[str, list[int]] = defaultdict(list)
+    for number, photo in enumerate(photos):
+        if photo.name:
+            by_name[photo.name].append(number)
+    captioned(draft, photos, images)
+    for name, numbers in by_name.items():
+        named(
+            draft,
+            name,
+            [photos[number] for number in numbers],
+            [images[number] for number in numbers],
+        )
+    changed(draft, photos, images)
+
+
+def captioned(draft: Draft, photos: Sequence[Photo], images: Sequence[Candidate]) -> None:
+    """Photographs with several captions: tasks 0 and 3; the first caption is only a query."""
+    for photo, image in zip(photos, images, strict=True):
+        if len(photo.record.captions) > 1:
+            first, *others = photo.record.captions
+            of_photo = {"source": text_facts(photo), "describes": photo.image}
+            texts = [
+                draft.candidate((3,), (photo.split,), text=text, **of_photo) for text in others
+            ]
+            draft.ask(3, photo.split, texts, image=photo.image)
+            if not photo.query_only:
+                for caption in (first, *others):
+                    draft.ask(0, photo.split, [image], text=caption)
+
+
+def named(draft: Draft, name: str, photos: Sequence[Photo], images: Sequence[Candidate]) -> None:
+    """The photographs of one name: tasks 0, 2, 3, 4, 6 and 8."""
+    splits = {photo.split for photo in photos}
+    title = draft.candidate((3, 6), splits, text=name, source=text_facts(photos[0]))
+    pairs = _pairs(draft, name, photos)
+    for split in SPLITS:
+        in_split = [number for number, photo in enumerate(photos) if photo.split == split]
+        if not in_split:
+            continue
+        for template in TEMPLATES["name"]:
+            ask(
+                draft,
+                0,
+                split,
+                images,
+                text=template.format(name=name, a_name=_with_article(photos[0].set, name)),
+            )
+        for template in TEMPLATES["pair"]:
+            ask(draft, 2, split, list(pairs.values()), text=template.format(name=name))
+        for number in in_split:
+            photo = photos[number]
+            question = _choice(TEMPLATES["question"], photo.record.id)
+            draft.ask(3, split, [title], image=photo.image)
+            draft.ask(6, split, [title], text=question, image=photo.image)
+            if split == "test" and not photo.query_only:
+                continue
+            others = [
+                image
+                for image, other in zip(images, photos, strict=True)
+                if other.copies != photo.copies
+            ]
+            ask(draft, 4, split, others, image=photo.image)
+            pictures = [pair for copies, pair in pairs.items() if copies != photo.copies]
+            ask(draft, 8, split, pictures, text=question, image=photo.image)
+
+
+def changed(draft: Draft, photos: Sequence[Photo], images: Sequence[Candidate]) -> None:
+    """A photograph and a change of its category, its ingredients or its wearer: task 7."""
+    by_name: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for number, photo in enumerate(photos):
+        by_name[photo.set, photo.name].append(number)
+    alternatives = _alternatives(list(by_name))
+    for photo in photos:
+        if photo.split == "test" and not photo.query_only:
+            continue
+        choices = alternatives.get((photo.set, photo.name), [])
+        if not choices:
+            continue
+        for turn in range(1 if photo.split == "test" else 2):
+            other, texts = choices[stable_hash(f"{photo.record.id} {turn}") % len(choices)]
+            targets = [
+                number
+                for number in by_name[photo.set, other]
+                if photos[number].copies != photo.copies
+            ]
+            text = _choice(texts, f"{photo.record.id} {turn} text")
+            ask(
+                draft,
+                7,
+                photo.split,
+                [images[number] for number in targets],
+                text=text,
+                image=photo.image,
+            )
+            for number in targets:
+                if not photos[number].query_only:
+                    images[number].tasks.add(7)
+
+
+def _alternatives(
+    names: Iterable[tuple[str, str]],
+) -> dict[tuple[str, str], list[tuple[str, tuple[str, ...]]]]:
+    """For each (set, name): other names of the set that a change leads to, and texts that say the
+    change.
+    """
+    alternatives = defaultdict(list)
+    for (set_, name), (other_set, other) in permutations([each for each in names if each[1]], 2):
+        if other_set == set_ and (texts := _change(set_, name, other)):
+            alternatives[set_, name].append((other, texts))
+    return alternatives
+
+
+def _change(set_: str, name: str, other: str) -> tuple[str, ...]:
+    """Texts that ask for `other` where `name` is shown; none if it is not a change of the thing
+    shown.
+    """
+    if set_ in DISHES:
+        if dish_head(name) == dish_head(other) and " with " in name and " with " in other:
+            shown, wished = name.split(" with ", 1)[1], other.split(" with ", 1)[1]
+            return tuple(text.format(shown=shown, other=wished) for text in TEMPLATES["addition"])
+        if family(name) != family(other) or family(name) == "other dish":
+            return ()
+    elif set_ not in CHANGEABLE:
+        return ()
+    adult, other_adult = name.removesuffix(FOR_CHILDREN), other.removesuffix(FOR_CHILDREN)
+    if adult == other_adult:
+        return tuple(TEMPLATES["adult" if name.endswith(FOR_CHILDREN) else "child"])
+    if name.endswith(FOR_CHILDREN) != other.endswith(FOR_CHILDREN):
+        return ()
+    parts = {"name": _with_article(set_, adult), "other": _with_article(set_, other_adult)}
+    return tuple(text.format(**parts) for text in TEMPLATES["change"])
+
+
+def picture(draft: Draft, photo: Photo) -> Candidate:
+    """A picture as a candidate; one that is only a query of the test is in no pool, so that no
+    training sees it.
+    """
+    tasks, splits = ((), ()) if photo.query_only else ((0, 4), (photo.split,))
+    return draft.candidate(tasks, splits, image=photo.image, source=photo.facts)
+
+
+def _pairs(draft: Draft, name: str, photos: Sequence[Photo]) -> dict[int, Candidate]:
+    """Titled photographs by their group of near copies; some in each split that has photographs."""
+    pairs: dict[int, Candidate] = {}
+    for split in SPLITS:
+        shown = [photo for photo in photos if photo.split == split and not photo.query_only]
+        limit = len(pairs) + min(MOST_PAIRS, 1 + len(shown) // 10)
+        for photo in shown:
+            if photo.copies not in pairs and len(pairs) < limit:
+                pairs[photo.copies] = draft.candidate(
+                    (2, 8), (split,), name, photo.image, photo.facts
+                )
+    return pairs
+
+
+def ask(draft: Draft, task: int, split: str, positives: Sequence[Candidate], **query: Any) -> None:
+    """Ask, unless the pool of a test would have no positive."""
+    shown = [candidate for candidate in positives if candidate.tasks]
+    if split != "test" or any("test" in candidate.splits for candidate in shown):
+        draft.ask(task, split, shown, **query)
+
+
+def text_facts(photo: Photo) -> dict[str, str]:
+    """The facts of a title or caption: those of the whole set or of its texts, not the credit of
+    one picture.
+    """
+    name = TEXTS.get(photo.set, photo.set)
+    terms = SETS[name]
+    facts = {
+        "kind": photo.facts["kind"],
+        "category": photo.facts["category"],
+        "set": name,
+        "origin": terms.origin,
+    }
+    return facts if terms.license == STATED else facts | terms.facts
+
+
+def _with_article(photo_set: str, name: str) -> str:
+    """ "daisy" -> "a daisy", where the names of a set are mostly countable nouns."""
+    if photo_set not in COUNTABLE or name.endswith("s"):
+        return name
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+def _choice(choices: Sequence[str], key: str) -> str:
+    return choices[stable_hash(key) % len(choices)]
+
+
+def scene_rows(draft: Draft, book: Encyclopedia, scenes: Sequence[Photo]) -> None:
+    """Add all candidates and queries of the scenes, and say what each shows: category and
+    illustrated entry.
+    """
+    kinds: dict[str, list[tuple[Photo, Candidate, Candidate]]] = defaultdict(list)
+    for scene in scenes:
+        own_kinds = scene_kinds(book, scene.record.captions)
+        scene.entry = next(iter(scene_kinds(book, scene.record.captions, SURE)), "")
+        scene.facts["category"] = own_kinds[0] if own_kinds else NO_CATEGORY
+        image, facts = picture(draft, scene), text_facts(scene)
+        first, *others = scene.record.captions
+        of_scene = {"source": facts, "describes": scene.image}
+        texts = [
+            draft.candidate((3,), (scene.split,), text=text, **of_scene)
+            for text in others or [first]
+        ]
+        draft.ask(3, scene.split, texts, image=scene.image)
+        tasks, splits = ((), ()) if scene.query_only else ((2,), (scene.split,))
+        pair = draft.candidate(
+            tasks, splits, texts[-1].text, scene.image, with_text_facts(scene.facts, facts)
+        )
+        if not scene.query_only:
+            for text in (first, *others):
+                draft.ask(0, scene.split, [image], text=text)
+            for text in (first, *others[:-1]):
+                draft.ask(2, scene.split, [pair], text=text)
+        for kind in own_kinds:
+            kinds[kind].append((scene, image, pair))
+    for name, members in kinds.items():
+        for split in sorted({scene.split for scene, _, _ in members}):
+            for template in TEMPLATES["name"]:
+                ask(
+                    draft,
+                    0,
+                    split,
+                    [image for _, image, _ in members],
+                    text=template.format(name=name, a_name=name),
+                )
+            for template in TEMPLATES["pair"]:
+                ask(
+                    draft,
+                    2,
+                    split,
+                    [pair for _, _, pair in members],
+                    text=template.format(name=name),
+                )
+        for scene, _, _ in members:
+            if scene.split != "test" or scene.query_only:
+                alike = [image for other, image, _ in members if other.copies != scene.copies]
+                ask(draft, 4, scene.split, alike, image=scene.image)
+
+
+def scene_kinds(book: Encyclopedia, captions: Sequence[str], agreed: int = AGREED) -> list[str]:
+    """The entries that most human captions name, the most frequent first, or those of a name or the
+    head of a title.
+    """
+    words = captions[-1].split(",")[0].split()
+    if len(captions) == HUMAN_CAPTIONS:
+        entries = book.captioned(captions, agreed)
+    elif len(words) < HEAD and (named := book.named(" ".join(words))):
+        entries = [named]
+    else:
+        entries = book.mentioned(" ".join(words[:HEAD])) if agreed == AGREED else []
+    return list(
+        dict.fromkeys(entry.name for entry in entries if entry.name not in NOT_MEANT["scene"])
+    )
+
+
+def own_texts(record: Record) -> list[str]:
+    """The texts of a scene that are used: five sentences, a description and a title, or a title or
+    name.
+
+    The table has a title, which repeats one of the sentences or the first of a description, and
+    legends of books.
+    """
+    title, *sentences = record.captions
+    if len(record.captions) >= HUMAN_CAPTIONS:
+        return list({text.rstrip(" ."): text for text in record.captions}.values())[
+            -HUMAN_CAPTIONS:
+        ]
+    description = next(iter(sentences), "")
+    return [description, title] if len(description) > len(title) + LONGER else [title]

@@ -1,0 +1,482 @@
+"""Make folders of images, with or without texts, searchable by a pretrained encoder, whose weights
+stay unchanged.
+
+    python -m training.folder FOLDER... RUN
+    python -m training.folder FOLDER... RUN --train
+    python -m training.folder FOLDER... RUN --watch
+    python -m training.folder FOLDER... RUN --model ViT-B-32 --pretrained laion2b_s34b_b79k
+    python -m training.folder FOLDER... RUN --model ViT-B-32 --pretrained weights.safetensors
+    python -m training.folder FOLDER... RUN --model hf-hub:OWNER/REPOSITORY
+    python -m training.folder FOLDER... RUN --model local-dir:FOLDER
+    python -m training.folder [TABLE] RUN --vectors FILE
+
+Without --model, all models are those of the shipped run of photographs: nothing is downloaded or
+trained. With --model, the encoder is any open_clip model, and the IDs are k-means codes of its
+embeddings, searched by their geometry alone. With --train, models of the folders' own are trained,
+too (own_models.py), and kept if they find more.
+
+The folders become a collection in RUN/collection/NAME, as `python -m genius.collections` makes it.
+Its items become searchable part by part. A killed command resumes where it stopped when you run it
+again. Later the same command reads the folders again: what was added, changed or deleted there is
+so in the run, too, without training. Then the collection is built anew beside the old one, where
+candidates of the same content keep their ids, and takes its place; and the index gets the items
+that it lacks, and loses those that are gone. What was removed from the run by hand stays removed,
+though its file is still there. With --watch the command stays, and takes in what changes until
+Ctrl+C; a server of the run follows.
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+
+import torch
+
+from genius.collections.building import build, named, named_apart
+from genius.collections.draft import Content
+from genius.collections.keys import id_key, key_dataset, key_id
+from genius.collections.layout import FILES
+from genius.collections.listing import USED, Folder, read_reports
+from genius.collections.mbeir import Collection
+from genius.collections.removal import erase_removed
+from genius.collections.sources import read_source
+from genius.commands import command_parser
+from genius.errors import UserError, exit_on_user_error
+from genius.evaluation.arguments import add_device, add_seed
+from genius.explore.code_names import PART as NAMES
+from genius.explore.code_names import read_names, save_names
+from genius.explore.query_notes import is_english
+from genius.files import disk_errors_explained, link_files, remove_folder, sha256
+from genius.index import update
+from genius.index.item_source import ItemSource
+from genius.index.store import PART, Index
+from genius.locks import write_lock
+from genius.models.encoder import MODEL_SOURCES, Encoder
+from genius.reading import one_line
+from genius.run import BUILT_FROM, Run
+from training.checkpoint import files_stamp
+from training.command_line import Arguments, add_set_argument, print_done
+from training.data.pairs import CandidateTable
+from training.distributed import (
+    barrier,
+    broadcast_object,
+    default_workers,
+    init_distributed,
+    is_main,
+)
+from training.own.own_models import train_own_models
+from training.own.vectors import READ, index_vectors
+from training.presets import (
+    LINKED,
+    SHIPPED,
+    SMALL,
+    embedding_dim,
+    photo_run,
+    reads_apart,
+    settings_for,
+)
+from training.settings import with_changes, with_stage_changes, with_values
+from training.stage import RESUME, OtherSettings, is_done, only_trainer, run_stage
+from training.stages import reader
+from training.stages.block_index import INDEXED, index_in_blocks
+
+COLLECTION = "collection"
+ROWS = 4096  # of the index, read together
+EVERY, REST = 3.0, 60.0  # seconds between two looks at watched folders; of rest after an error
+# inputs: convolutions over few images stay in the processor's cache, and need little memory
+CPU_BATCH = 16
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = command_parser("training.folder", __doc__)
+    parser.add_argument(
+        "sources",
+        nargs="*",
+        metavar="FOLDER",
+        help="folder of images, table, dataset, or NAME=FOLDER",
+    )
+    parser.add_argument("run", type=Path, help="the directory to make")
+    model = (
+        "an open_clip architecture, hf-hub:OWNER/REPOSITORY, or local-dir:FOLDER (default: "
+        "the shipped encoder)"
+    )
+    parser.add_argument("--model", default="", help=model)
+    weights = (
+        "weights of the architecture: an open_clip tag, which is downloaded, or a checkpoint file"
+    )
+    parser.add_argument("--pretrained", default="", metavar="TAG|FILE", help=weights)
+    parser.add_argument(
+        "--train", action="store_true", help="also train codes and a decoder on these folders"
+    )
+    keep = "let every picture be an item; else a photograph in several versions is one"
+    parser.add_argument("--keep-versions", action="store_true", help=keep)
+    follow = "then look for changes every few seconds, and take them in, until Ctrl+C"
+    parser.add_argument("--watch", action="store_true", help=follow)
+    vectors = (
+        "embeddings that you have, .npy or .parquet; FOLDER: a table of their items; --model: "
+        "what made them"
+    )
+    parser.add_argument("--vectors", type=Path, metavar="FILE", help=vectors)
+    add_seed(parser, "all random choices")
+    add_device(parser)
+    add_set_argument(parser)
+    options = parser.parse_args(arguments)
+    if not options.sources and not options.vectors:
+        parser.error("name a FOLDER and the RUN to make")
+    if options.vectors and options.watch:
+        parser.error(
+            "--watch follows folders, and not --vectors; run the command again when they "
+            "have changed"
+        )
+    if options.vectors and (options.train or options.set):
+        parser.error("nothing is trained of --vectors, so --train and --set are of no use")
+    if options.pretrained and not options.model:
+        parser.error("--pretrained needs --model, the architecture of these weights")
+    if options.model and not options.pretrained and not options.model.startswith(MODEL_SOURCES):
+        parser.error(
+            f"--model {options.model} needs --pretrained TAG or FILE; open_clip lists its "
+            "tags with: "
+            'python -c "import open_clip; print(open_clip.list_pretrained())"'
+        )
+    named_apart(options.sources, options.run)
+    device = init_distributed(options.device)
+    if options.vectors:
+        with only_trainer(options.run), disk_errors_explained(options.run, RESUME):
+            record_sources(Run(options.run), [str(options.vectors), *options.sources])
+            given = options.model, options.pretrained, options.seed, str(device)
+            index_vectors(options.run, options.vectors, options.sources, *given)
+        return print_done(options.run)
+    arguments = stage_arguments(options, device)
+    arguments = replace(arguments, settings=with_stage_changes(arguments.settings, *options.set))
+    check_changes(options.set, options.train)
+    with only_trainer(options.run), disk_errors_explained(options.run, RESUME):
+        is_new = make_searchable(
+            options.sources, arguments, options.set, options.train, options.keep_versions
+        )
+    load = cache(partial(update.Models.load, options.run, arguments.device))
+    if is_main() and not is_new:
+        for line in renew(
+            options.run, options.sources, arguments.collection, load, options.keep_versions
+        ):
+            print(line, flush=True)
+    barrier()
+    print_done(options.run)
+    if options.watch and is_main():
+        watch(options.run, options.sources, arguments.collection, load, options.keep_versions)
+
+
+def stage_arguments(options: argparse.Namespace, device: torch.device) -> Arguments:
+    """Arguments of the stages, as yet with the sizes of `small`.
+
+    The shipped run of photographs stands for an architecture, and the checksum of its encoder for
+    the weights. Raises UserError for a source without a name, and if there is no such run.
+    """
+    root = options.run / COLLECTION / "+".join(name for name, _ in map(named, options.sources))
+    model, weights = options.model, options.pretrained
+    if not model:
+        model, weights = SHIPPED, photo_run().digest("encoder")
+    encoder = {"architecture": model, "pretrained": weights, "epochs": 0}
+    batch = {"batch": CPU_BATCH} if device.type == "cpu" else {}
+    settings = with_values(SMALL, {"encoder": encoder, "features": batch, "seed": options.seed})
+    return Arguments(root, options.run, "folder", settings, str(device), default_workers(device))
+
+
+def check_changes(changes: Sequence[str], learn: bool) -> None:
+    """Raises UserError for a setting that is settled before the others, or of no use."""
+    for change in changes:
+        if change.startswith("encoder."):
+            raise UserError(
+                f"--set {change}: the encoder is used as it is; choose another by "
+                "--model, or train one with: "
+                "python -m training COLLECTION RUN"
+            )
+        if change.startswith("seed="):
+            raise UserError(f"--set {change}: expected --seed {change.removeprefix('seed=')}")
+        if change.startswith(("quantizer.", "decoder.")) and not learn:
+            raise UserError(f"--set {change}: nothing is trained with it; add --train")
+
+
+def make_searchable(
+    sources: Sequence[str],
+    arguments: Arguments,
+    changes: Sequence[str],
+    learn: bool,
+    keep_versions: bool = False,
+) -> bool:
+    """Do what is not done yet; whether the sources were read. learn: also train models on them.
+
+    changes: of settings, as --set takes them. keep_versions: see `build`. Raises UserError if the
+    model cannot be loaded, a source cannot be used, or the run was made from other sources.
+    """
+    path = arguments.run
+    if is_main():
+        restore(arguments.collection)
+    barrier()
+    now, read = "", {}
+    # refuses a mistyped folder while the run is as yet of no source
+    if not arguments.collection.exists():
+        # before they are read: the next run finds what arrives meanwhile
+        now = state(sources, keep_versions)
+        read = {source: read_source(source) for _, source in map(named, sources)}
+    is_new = bool(read)
+    record_sources(Run(path), sources)
+    try:
+        encoded = is_done("encoder", arguments)
+    except OtherSettings:
+        raise UserError(
+            f"{path} was made with another --model, --pretrained or --seed; give the same "
+            "ones, or name another RUN"
+        ) from None
+    if not broadcast_object(encoded):  # first, to refuse a model before images are copied
+        run_stage("encoder", publish_encoder, arguments)
+    if is_main() and is_new:
+        Run(path).record(**{READ: now, INDEXED: None})
+        for row in build(
+            sources, arguments.collection, read=read.__getitem__, keep_versions=keep_versions
+        ):
+            print(row, flush=True)
+    barrier()
+    collection, encoder = (
+        Collection(arguments.collection),
+        (embedding_dim(Run(path)), reads_apart(Run(path))),
+    )
+    if is_main() and arguments.settings.encoder.architecture == SHIPPED:
+        print_unread_texts(collection)
+    items = len(CandidateTable.read(collection))
+
+    def arguments_for(pairs: int) -> Arguments:
+        dim, apart = encoder
+        settings = settings_for(arguments.settings, dim, items, pairs, apart)
+        return replace(arguments, settings=with_changes(settings, changes))
+
+    if is_main():
+        index_in_blocks(arguments_for(0))
+        add_reader(Run(path), arguments)
+    barrier()
+    if learn:
+        train_own_models(arguments_for)
+    return is_new
+
+
+def print_unread_texts(collection: Collection) -> None:
+    """Say how many texts are in languages that the shipped encoder does not read, if any."""
+    english = [is_english(item.text) for item in collection.all_candidates() if item.text]
+    if unread := english.count(False):
+        print(
+            f"{unread:,} of {len(english):,} texts are not English, the only language "
+            "that this encoder reads: words "
+            "will hardly find them; for others choose a multilingual encoder by --model, e.g. "
+            "--model xlm-roberta-base-ViT-B-32 --pretrained laion5b_s13b_b90k",
+            flush=True,
+        )
+
+
+def publish_encoder(arguments: Arguments) -> None:
+    """The stage that replaces the encoder's training: all models of the shipped run, or another
+    encoder alone.
+
+    Raises UserError if the model cannot be loaded.
+    """
+    settings, run = arguments.settings.encoder, Run(arguments.run)
+    if not is_main():
+        return
+    if settings.architecture != SHIPPED:
+        run.publish(
+            "encoder", Encoder.from_open_clip(settings.architecture, settings.pretrained).save
+        )
+        return
+    photos = photo_run()
+    for part in LINKED:
+        link_part(run, photos, part)
+    if photos.has(reader.PART):
+        link_part(run, photos, reader.PART)
+    if names := read_names(photos.path):
+        # those are not here
+        words = {prefix: replace(name, pictures=()) for prefix, name in names.items()}
+        run.publish(NAMES, partial(save_names, words), tuple(sorted(BUILT_FROM[NAMES])))
+
+
+def add_reader(run: Run, arguments: Arguments) -> None:
+    """Train a reader behind another encoder than the shipped one, which brings its own; once."""
+    if run.has(reader.PART) or arguments.settings.encoder.architecture == SHIPPED:
+        return
+    try:
+        reader.train(arguments.collection, run.path, arguments.device, arguments.settings.seed)
+    except UserError as error:
+        print(f"reader: none, {error}", flush=True)
+
+
+def link_part(run: Run, photos: Run, part: str) -> None:
+    """Make a part of the shipped run one of this run."""
+    run.publish(part, partial(link_files, photos.folder(part)), tuple(sorted(BUILT_FROM[part])))
+
+
+def record_sources(run: Run, sources: Sequence[str]) -> None:
+    """Record the sources of the run. Raises UserError if it was made from others."""
+    known = run.manifest.get("sources", [])
+    if _places(known) == _places(sources):
+        return
+    if run.manifest["parts"]:
+        raise UserError(
+            f"{run.path} was made from {', '.join(known) or 'another collection'}; name "
+            "another RUN, or "
+            f"add to it: python -m genius.index {run.path} add SOURCE"
+        )
+    if is_main():
+        run.record(sources=list(sources))
+
+
+def _places(sources: Sequence[str]) -> list[tuple[str, str]]:
+    """The names and folders of sources: a slash at the end is not another folder."""
+    return [(name, os.path.abspath(folder)) for name, folder in map(named, sources)]
+
+
+def state(sources: Sequence[str], keep_versions: bool = False) -> str:
+    """Names, sizes and times of all files of the sources, as a checksum; and whether versions are
+    kept.
+    """
+    files = []
+    for name, source in map(named, sources):
+        folder = source.parent if source.is_file() else source  # a file is a table
+        files += [(f"{name}/{file}", folder / file) for file in sorted(Folder(folder).files)]
+    return files_stamp(files) + " with versions" * keep_versions
+
+
+def watch(
+    path: Path,
+    sources: Sequence[str],
+    root: Path,
+    load: Callable[[], update.Models],
+    keep_versions: bool = False,
+) -> None:
+    """Take in what changes in the sources, until this process is stopped; one line for each change,
+    or error.
+
+    A change counts once the files have stayed as they are for EVERY seconds: they may be copied
+    slowly.
+    """
+    print(f"watching {', '.join(sources)}; Ctrl+C ends it", flush=True)
+    seen, rest = "", 0.0  # rest: until when nothing is tried again, after an error
+    while True:
+        time.sleep(EVERY)
+        try:
+            before, seen = seen, state(sources, keep_versions)
+            if seen != before:
+                rest = 0.0
+            elif time.monotonic() >= rest:
+                for line in [*renew(path, sources, root, load, keep_versions)][-1:]:
+                    print(f"{time.strftime('%X')} {line}", flush=True)
+        except Exception as error:  # whatever it was: the next change may end it
+            sentence = (
+                str(error)
+                if isinstance(error, UserError)
+                else f"{type(error).__name__}: {one_line(error)}"
+            )
+            print(f"{time.strftime('%X')} error: {sentence}", flush=True)
+            rest = time.monotonic() + REST
+
+
+def renew(
+    path: Path,
+    sources: Sequence[str],
+    root: Path,
+    load: Callable[[], update.Models],
+    keep_versions: bool = False,
+) -> Iterator[str]:
+    """Bring the collection at `root` and the index up to date with the sources, if their files have
+    changed.
+
+    Yields what to print; the last line says what has changed. load: gives the models of the run.
+    """
+    run, now = Run(path), state(sources, keep_versions)
+    if run.manifest.get(READ) == now:
+        return
+    # another process may be watching
+    with disk_errors_explained(path, RESUME), write_lock(root.parent):
+        yield "the folders have changed since they were read; reading them again"
+        aside = root.with_name(root.name + ".new")
+        remove_folder(aside)
+        rows = build(sources, aside, known=_numbers(Collection(root)), keep_versions=keep_versions)
+        before = _pictures(root)
+        yield from map(str, rows)
+        with write_lock(path):  # nothing is removed between these lines
+            again, after = erase_removed(aside), _pictures(aside)
+            remove_folder(old_of(root))
+            root.rename(old_of(root))
+            aside.rename(root)
+        remove_folder(old_of(root))
+        if again:
+            yield f"{again:,} removed from the run before, so left out"
+        items = _update_index(run, Collection(root), len(sources), load())
+        new, gone = after.keys() - before.keys(), before.keys() - after.keys()
+        changed = sum(before[file] != after[file] for file in before.keys() & after.keys())
+        run.record(**{READ: now})
+        yield f"{items}; pictures: {len(new):,} new, {changed:,} changed, {len(gone):,} gone"
+
+
+def restore(root: Path) -> None:
+    """After a kill between two renamings, give the collection its place again."""
+    if old_of(root).exists():
+        with write_lock(root.parent):  # else another process is between them
+            if not root.exists():
+                old_of(root).rename(root)
+
+
+def old_of(root: Path) -> Path:
+    return root.with_name(root.name + ".old")
+
+
+def _update_index(run: Run, collection: Collection, datasets: int, models: update.Models) -> str:
+    source = ItemSource(collection.all_candidates, collection.image_path)
+    added = update.add(run.path, lambda dataset: source, models)
+    wanted = {id_key(item.id) for item in collection.all_candidates()}
+    gone = [
+        key for key in map(id_key, _ids(run)) if key_dataset(key) < datasets and key not in wanted
+    ]
+    if gone:
+        update.remove(run.path, map(key_id, gone))
+    told = update.describe(run.path, collection.all_candidates())
+    copies = f", {told:,} described anew" if told else ""
+    copies += f", {added.duplicate:,} copies of others" if added.duplicate else ""
+    return f"items: {added.new:,} new, {len(gone):,} gone{copies}"
+
+
+def _ids(run: Run) -> Iterator[str]:
+    """The ids of the index, which is let go at the end."""
+    index = Index.load(Run(run.path).folder(PART))
+    for start in range(0, index.n, ROWS):
+        yield from (item.id for item in index.items(range(start, min(start + ROWS, index.n))))
+
+
+def _numbers(collection: Collection) -> dict[int, dict[Content, int]]:
+    """The numbers of a collection's candidates, by dataset and content."""
+    known: dict[int, dict[Content, int]] = {}
+    for item in collection.all_candidates():
+        dataset, _, number = item.id.partition(":")
+        digest = (
+            None if item.image is None else bytes.fromhex(sha256(collection.image_path(item.image)))
+        )
+        known.setdefault(int(dataset), {})[item.text, digest] = int(number)
+    return known
+
+
+def _pictures(root: Path) -> dict[tuple[str, ...], str]:
+    """(dataset, file) -> checksum of each picture that is in a collection, if it was noted."""
+    reports = (
+        (dataset, report)
+        for dataset, report in read_reports(root / FILES)
+        if report.outcome == USED
+    )
+    return {
+        (dataset, report.file): report.detail
+        for dataset, report in reports
+        if len(report.detail) == 64
+    }
+
+
+if __name__ == "__main__":
+    with exit_on_user_error():
+        main()
