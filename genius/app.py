@@ -162,23 +162,67 @@ def prepare_process() -> None:
     leave_cores_to_engines()
 
 
+def check(options: argparse.Namespace) -> None:
+    """Raises UserError for what cannot be served in this way."""
+    check_origins(options.embed_in)
+    if not 0 <= options.port <= 65535:
+        raise UserError(f"--port must be from 0 to 65535, not {options.port}")
+    if options.max_queue < 1:
+        raise UserError(f"--max-queue must be at least 1, not {options.max_queue}")
+    for option, package in (("cluster", "ray"), ("mcp", "mcp")):
+        if getattr(options, option) and not find_spec(package):
+            raise UserError(
+                f"--{option} needs one more package: pip install 'genius-explorer[{option}]'"
+            )
+
+
+def engine_loader(run: Path, options: argparse.Namespace) -> Callable[[], Engine]:
+    """What loads the engine of a run: of this process, or of a cluster."""
+    if options.cluster:
+        from genius.cluster.serving import connected
+
+        return partial(connected, run, options.cluster, options.device)
+    from genius.search.engine import Engine
+
+    return partial(Engine.load, run, options.device)
+
+
+def load_page(
+    run: Path,
+    options: argparse.Namespace,
+    editable: bool,
+    run_names: tuple[str, ...],
+    copies: ExitStack | None,
+) -> Page:
+    """The page of a run: slow to import, so the port is open by then.
+
+    editable: visitors may change the run, or a working copy, which ends with copies.
+    """
+    from genius.ui.monitoring import SERVER_LOG
+
+    SERVER_LOG.info("Loading %s …", run, extra={"event": "loading"})
+    load_engine = engine_loader(run, options)
+    prepare_process()
+    with ThreadPoolExecutor(1, "load") as loader:
+        loading = loader.submit(load_engine)
+        from genius.search.editor import folder_for_copy
+        from genius.ui.common.context import ServedRun
+        from genius.ui.page import build  # and Gradio, while the models are read
+
+        copy = copies.enter_context(folder_for_copy(run)) if copies else None
+        served = ServedRun.read(run, editable, run_names, copy)
+        engine = loading.result()
+    engine.follow()
+    return build(engine, served)
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     options = arguments(argv)
     with exit_on_user_error(), exit_on_sigterm(), ExitStack() as folders:
         logins = read_logins(options.auth)
         if options.editable:
             check_editing(options.host, logins, options.allow_anonymous_editing)
-        check_origins(options.embed_in)
-        if not 0 <= options.port <= 65535:
-            raise UserError(f"--port must be from 0 to 65535, not {options.port}")
-        if options.max_queue < 1:
-            raise UserError(f"--max-queue must be at least 1, not {options.max_queue}")
-        if options.cluster and not find_spec("ray"):
-            raise UserError(
-                "--cluster needs one more package: pip install 'genius-explorer[cluster]'"
-            )
-        if options.mcp and not find_spec("mcp"):
-            raise UserError("--mcp needs one more package: pip install 'genius-explorer[mcp]'")
+        check(options)
         runs = runs_to_serve(options.run)
         # of no use here, and Gradio cannot be imported where one names a SOCKS proxy
         for name in PROXIES:
@@ -188,44 +232,24 @@ def main(argv: Sequence[str] | None = None) -> None:
         from genius.ui.runs import HostedRun
         from genius.ui.serving import Hosting, serve
 
-        run_names = tuple(run.resolve().name for run in runs)
         own = is_loopback(options.host) and not (
             logins or options.root_path or options.allowed_host or options.embed_in
         )
-        copied = own and not options.editable  # visitors change working copies
-
-        def load(run: Path) -> Page:
-            """Slow to import, so the port is open by then."""
-            SERVER_LOG.info("Loading %s …", run, extra={"event": "loading"})
-            if options.cluster:
-                from genius.cluster.serving import connected
-
-                load_engine: Callable[[], Engine] = partial(
-                    connected, run, options.cluster, options.device
-                )
-            else:
-                from genius.search.engine import Engine
-
-                load_engine = partial(Engine.load, run, options.device)
-            prepare_process()
-            with ThreadPoolExecutor(1, "load") as loader:
-                loading = loader.submit(load_engine)
-                from genius.search.editor import folder_for_copy
-                from genius.ui.common.context import ServedRun
-                from genius.ui.page import build  # and Gradio, while the models are read
-
-                copies = folders.enter_context(folder_for_copy(run)) if copied else None
-                served = ServedRun.read(run, options.editable or own, run_names, copies)
-                engine = loading.result()
-            engine.follow()
-            return build(engine, served)
-
+        editable = options.editable or own
+        copied = own and not options.editable
         configure_logs(options.log_json)
         hosts = tuple(host.lower() for host in (options.host, *options.allowed_host))
-        policy = Policy(options.editable or own, copied, hosts, tuple(options.embed_in))
+        policy = Policy(editable, copied, hosts, tuple(options.embed_in))
         listening = options.host, options.port, options.root_path
         hosting = Hosting(
             *listening, logins, policy, options.max_queue, options.drain_seconds, options.mcp
+        )
+        load = partial(
+            load_page,
+            options=options,
+            editable=editable,
+            run_names=tuple(run.resolve().name for run in runs),
+            copies=folders if copied else None,
         )
         server = serve([HostedRun(run, partial(load, run)) for run in runs], hosting)
         SERVER_LOG.info("Serving at %s until Ctrl+C", server.address, extra={"event": "serving"})

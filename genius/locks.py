@@ -1,9 +1,9 @@
 """Locks of the operating system on folders and files; they end with their process.
 
-`manifest_lock`   short and waiting: taken for every change of a run's manifest `write_lock`
-long and refusing: taken while a run is trained, or its index changed `ReadLock`        shared: held
-on a folder while somebody reads it (an index) or fills it (a temporary folder);
-                  `deletion_lock` tells whether the folder may be deleted
+`manifest_lock`   short and waiting: taken for every change of a run's manifest
+`write_lock`      long and refusing: taken while a run is trained, or its index changed
+`ReadLock`        shared: held on a folder while somebody reads it (an index) or fills it (a
+                  temporary folder); `deletion_lock` tells whether the folder may be deleted
 
 A lock belongs to the open file, not to the thread: taking `manifest_lock` inside itself waits for
 ever. On disks without locks (some network disks) everything may be in use, so nothing that a lock

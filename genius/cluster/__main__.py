@@ -2,8 +2,9 @@
 them.
 
 python -m genius.cluster serve RUN --shards 3 --replicas 2    search in three parts, each of them
-twice, until Ctrl+C python -m genius.cluster index RUN SOURCE --partitions 32     encode a source in
-32 parts, and add them in one change
+                                                              twice, until Ctrl+C
+python -m genius.cluster index RUN SOURCE --partitions 32     encode a source in 32 parts, and add
+                                                              them in one change
 
 --address names a cluster (ray start --head prints it); without it, one is started on this machine.
 Then: python app.py --run RUN --cluster ADDRESS

@@ -1,9 +1,10 @@
 """What annotation programs write of the pictures of a folder: captions, and boxes or shapes, which
 are none.
 
-COCO                a JSON file of all pictures, with captions or with categories YOLO, KITTI, DOTA
-0001.txt beside 0001.jpg, or in labels/ of one in images/; names in classes.txt or data.yaml VOC,
-labelme        0001.xml, 0001.json
+COCO                a JSON file of all pictures, with captions or with categories
+YOLO, KITTI, DOTA   0001.txt beside 0001.jpg, or in labels/ of one in images/; names in classes.txt
+                    or data.yaml
+VOC, labelme        0001.xml, 0001.json
 
 Boxes are not used; the names of what they mark become the attribute `objects` of the picture.
 """
@@ -92,7 +93,8 @@ def read_annotations(folder: Folder, notes: list[str]) -> Annotations:
     return found
 
 
-def _read_coco(folder: Folder, name: str, found: Annotations, notes: list[str]) -> None:
+def _coco(folder: Folder, name: str, notes: list[str]) -> Coco | None:
+    """What a file says, if it is one of COCO's."""
     if (folder.root / name).stat().st_size > MAX_COCO:
         notes.append(f"{name} is not read: it is larger than {MAX_COCO // 2**20} MB")
     data = _bytes(folder, name, MAX_COCO)
@@ -101,21 +103,34 @@ def _read_coco(folder: Folder, name: str, found: Annotations, notes: list[str]) 
         or b'"images"' not in data
         or b'"annotations"' not in data
     ):
-        return
+        return None
     try:
-        coco = COCO.validate_json(data)
+        return COCO.validate_json(data)
     except ValidationError as error:
         notes.append(
             f"{name} is not read: it is not as COCO's annotations are ({first_problem(error)})"
         )
-        return
-    inside, images = PurePosixPath(name).parent, dict[int | str, str]()
+        return None
+
+
+def _coco_files(folder: Folder, inside: PurePosixPath, coco: Coco) -> dict[int | str, str]:
+    """The files of its pictures, those that are here. inside: the folder of the annotations."""
+    files = {}
     for image in coco.images:
         path = re.sub(r"^(\.\./)+", "", posixpath.normpath(inside / image.name.replace("\\", "/")))
         with suppress(UserError):
             file = folder.find(path) or folder.find_below(path) or folder.find_below(image.name)
             if file in folder.pictures:
-                images[image.id] = file
+                files[image.id] = file
+    return files
+
+
+def _read_coco(folder: Folder, name: str, found: Annotations, notes: list[str]) -> None:
+    coco = _coco(folder, name, notes)
+    if coco is None:
+        return
+    inside = PurePosixPath(name).parent
+    images = _coco_files(folder, inside, coco)
     categories = {category.id: category.name for category in coco.categories}
     captions, objects = set[str](), set[str]()
     for annotation in coco.annotations:

@@ -148,6 +148,18 @@ def is_archive(name: str) -> bool:
     return name.lower().endswith(SUFFIXES)
 
 
+def _left(archive: Path, path: PurePosixPath, report: str) -> FileReport | None:
+    """What is said of a member that is not a picture or a text to read."""
+    if any(map(is_hidden, path.parts)):
+        return FileReport(report, HIDDEN)
+    if is_archive(path.name):
+        advice = f"{report} is an archive in an archive: unpack {archive.name} into a folder"
+        return FileReport(report, UNSUPPORTED, advice)
+    if path.suffix.lower() not in PICTURES.union(TEXTS):
+        return FileReport(report, OTHER)
+    return None
+
+
 def unpack_archive(archive: Path, folder: Path) -> list[FileReport]:
     """Write the pictures and texts of a ZIP or TAR into a new folder, by their paths; returns what
     is not written.
@@ -161,17 +173,8 @@ def unpack_archive(archive: Path, folder: Path) -> list[FileReport]:
             path = PurePosixPath(name.replace("\\", "/"))
             path = path.relative_to(path.anchor)
             report = f"{archive.name}/{path}"
-            if any(map(is_hidden, path.parts)):
-                others.append(FileReport(report, HIDDEN))
-                continue
-            if is_archive(path.name):
-                advice = (
-                    f"{report} is an archive in an archive: unpack {archive.name} into a folder"
-                )
-                others.append(FileReport(report, UNSUPPORTED, advice))
-                continue
-            if path.suffix.lower() not in PICTURES.union(TEXTS):
-                others.append(FileReport(report, OTHER))
+            if left := _left(archive, path, report):
+                others.append(left)
                 continue
             if ".." in path.parts:
                 problem = "has a path that leads out of the archive"

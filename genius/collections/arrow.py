@@ -2,8 +2,10 @@
 Face.
 
 things.parquet      pictures by path, as in a CSV file, or as Hugging Face stores them: {bytes,
-path} saved               a folder that `Dataset.save_to_disk` wrote, or one with Parquet files of
-its splits hf://OWNER/NAME     a dataset of the hub
+                    path}
+saved               a folder that `Dataset.save_to_disk` wrote, or one with Parquet files of its
+                    splits
+hf://OWNER/NAME     a dataset of the hub
 """
 
 import json

@@ -214,57 +214,10 @@ class Checker:
         # lines and keys of queries without positives
         unanswered: list[tuple[Path, array, array]] = []
         for file in files:
-            queries, lines, keys = KeySet(), array("q"), array("q")
-            unanswered.append((file, lines, keys))
-            for number, query in _records(file, parse_query):
-                if isinstance(query, LineError):
-                    yield query
-                    continue
-                key = id_key(query.id)
-                if not queries.add(key):
-                    yield LineError(file, number, f"the query {query.id} is repeated")
-                yield from self._row(file, number, dataset, split, query)
-                modalities.add(key, query.modality)
-                self._queries[split] += 1
-                if not query.positives:
-                    lines.append(number)
-                    keys.append(key)
-                yield from self._image(file, number, query.image)
-                for candidate in query.positives:
-                    yield from self._positive(
-                        file, number, split, key, query.modality, id_key(candidate)
-                    )
-                unknown = [
-                    name for name in query.negatives if self._candidates.get(id_key(name)) is None
-                ]
-                if unknown:
-                    yield LineWarning(file, number, f"the negative {unknown[0]} is in no pool")
-            yield from self._unreadable_images()
+            unanswered.append((file, array("q"), array("q")))
+            yield from self._queries_of(file, dataset, split, modalities, unanswered[-1])
         for file in qrels:
-            judgments = positives = 0
-            for number, judgment in _records(file, parse_judgment):
-                if isinstance(judgment, LineError):
-                    yield judgment
-                    continue
-                judgments, positives = judgments + 1, positives + judgment.relevant
-                modality = modalities.get(judgment.query)
-                if modality is None:
-                    missing = (
-                        f"the query {key_id(judgment.query)} is in no query file of this "
-                        "dataset and split"
-                    )
-                    yield LineError(file, number, missing)
-                elif judgment.relevant:
-                    answered.add(judgment.query)
-                    yield from self._positive(
-                        file, number, split, judgment.query, modality, judgment.candidate
-                    )
-            if judgments and not positives:
-                yield LineWarning(
-                    file,
-                    0,
-                    "judges no candidate relevant; the positives are those of the query lines",
-                )
+            yield from self._judgments_of(file, split, modalities, answered)
         for file, lines, keys in unanswered:
             for number, key in zip(lines, keys, strict=True):
                 if key not in answered:
@@ -272,6 +225,63 @@ class Checker:
                         f"the query {key_id(key)} has no positive, neither here nor in the qrels"
                     )
                     yield LineError(file, number, missing)
+
+    def _queries_of(
+        self,
+        file: Path,
+        dataset: str,
+        split: str,
+        modalities: ItemTable,
+        unanswered: tuple[Path, array, array],
+    ) -> Iterator[LineError]:
+        """One query file; what it has goes into the last two."""
+        queries = KeySet()
+        _, lines, keys = unanswered
+        for number, query in _records(file, parse_query):
+            if isinstance(query, LineError):
+                yield query
+                continue
+            key = id_key(query.id)
+            if not queries.add(key):
+                yield LineError(file, number, f"the query {query.id} is repeated")
+            yield from self._row(file, number, dataset, split, query)
+            modalities.add(key, query.modality)
+            self._queries[split] += 1
+            if not query.positives:
+                lines.append(number)
+                keys.append(key)
+            yield from self._image(file, number, query.image)
+            for candidate in query.positives:
+                positive = id_key(candidate)
+                yield from self._positive(file, number, split, key, query.modality, positive)
+            known = self._candidates.get
+            unknown = (name for name in query.negatives if known(id_key(name)) is None)
+            if name := next(unknown, None):
+                yield LineWarning(file, number, f"the negative {name} is in no pool")
+        yield from self._unreadable_images()
+
+    def _judgments_of(
+        self, file: Path, split: str, modalities: ItemTable, answered: KeySet
+    ) -> Iterator[LineError]:
+        """One file of qrels; queries with a positive go into answered."""
+        judgments = positives = 0
+        for number, judgment in _records(file, parse_judgment):
+            if isinstance(judgment, LineError):
+                yield judgment
+                continue
+            judgments += 1
+            positives += judgment.relevant
+            query, candidate = judgment.query, judgment.candidate
+            modality = modalities.get(query)
+            if modality is None:
+                missing = f"the query {key_id(query)} is in no query file of this dataset and split"
+                yield LineError(file, number, missing)
+            elif judgment.relevant:
+                answered.add(query)
+                yield from self._positive(file, number, split, query, modality, candidate)
+        if judgments and not positives:
+            judged = "judges no candidate relevant; the positives are those of the query lines"
+            yield LineWarning(file, 0, judged)
 
     def _row(
         self, file: Path, number: int, dataset: str, split: str, query: LabeledQuery

@@ -100,6 +100,14 @@ def is_elsewhere(name: str) -> bool:
     return ELSEWHERE.match(name.replace("\\", "/")) is not None
 
 
+def _kind(entry: os.DirEntry) -> tuple[bool, bool]:
+    """Whether it is, or leads to, a folder; whether it is a link."""
+    try:
+        return entry.is_dir(), entry.is_symlink()
+    except OSError:  # a link to itself
+        return False, False
+
+
 def printable(file: Path | str) -> str:
     """The name of a file, which may not be UTF-8."""
     return os.fsencode(file).decode(errors="backslashreplace")
@@ -223,6 +231,9 @@ class Folder:
             if other.file not in images
         ]
 
+    def _leave(self, path: str, outcome: str, detail: str = "") -> None:
+        self.others.append(FileReport(path, outcome, detail))
+
     def _walk(self) -> Iterator[tuple[str, bool]]:
         """Yield (relative path, hidden). A link to a folder is followed unless it is hidden, that
         folder is read anyway, or the link lies in it: it would lead to all that lies beside this
@@ -237,46 +248,31 @@ class Folder:
             try:
                 entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
             except OSError as error:
-                self.others.append(
-                    FileReport(prefix.rstrip("/"), UNREADABLE, f"folder ({error.strerror})")
-                )
+                self._leave(prefix.rstrip("/"), UNREADABLE, f"folder ({error.strerror})")
                 continue
             for entry in entries:
                 path, unseen = prefix + entry.name, hidden or is_hidden(entry.name, folder.name)
-                try:
-                    is_folder, is_link = entry.is_dir(), entry.is_symlink()
-                except OSError:  # a link to itself
-                    is_folder = is_link = False
+                is_folder, is_link = _kind(entry)
                 if not is_folder or (is_link and unseen):
                     yield path, unseen
                     continue
                 real = os.path.realpath(entry.path)
                 if is_link and (real in seen or any(map(Path(real).is_relative_to, followed))):
-                    self.others.append(
-                        FileReport(path, COPY, "a link to a folder that is read already")
-                    )
+                    self._leave(path, COPY, "a link to a folder that is read already")
                 elif is_link and any(Path(place).is_relative_to(real) for place in inside):
-                    self.others.append(
-                        FileReport(
-                            path, LINK, f"{printable(path)} leads to {real}, which it lies in"
-                        )
-                    )
-                elif real not in seen:
+                    self._leave(path, LINK, f"{printable(path)} leads to {real}, which it lies in")
+                elif real in seen:
+                    continue
+                elif is_made(Path(entry.path)):
                     seen.add(real)
-                    if is_made(Path(entry.path)):
-                        self.others.append(FileReport(path, MADE))
-                        continue
+                    self._leave(path, MADE)
+                else:
+                    seen.add(real)
                     if is_link:
                         followed.append(real)
                         self.notes.append(f"{printable(path)} leads to {real}, which is read, too")
-                    waiting.append(
-                        (
-                            Path(entry.path),
-                            path + "/",
-                            unseen,
-                            (*inside, real) if is_link else inside,
-                        )
-                    )
+                    within = (*inside, real) if is_link else inside
+                    waiting.append((Path(entry.path), path + "/", unseen, within))
 
 
 def is_made(folder: Path) -> bool:

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Set
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from genius.collections.layout import FILES
@@ -44,34 +45,43 @@ def erase_candidates(root: Path, ids: Set[str]) -> int:
     _erase_reports(root / FILES, {sha256(file) for file in files if file.exists()}, texts)
     for file in files:
         file.unlink(missing_ok=True)
-    lost: set[str] = set()
-
-    def query(line: str) -> str | None:
-        record = json.loads(line)
-        for name in ("pos_cand_list", "neg_cand_list"):
-            record[name] = [id for id in record.get(name) or () if id not in gone]
-        shown = record.get("query_img_path") in images or record.get("query_txt") in texts
-        if shown or not record["pos_cand_list"]:
-            lost.add(record["qid"])
-            return None
-        return json.dumps(record, ensure_ascii=False)
-
-    def judgment(line: str) -> str | None:
-        query, _, candidate, *_ = line.split()
-        return None if query in lost or candidate in gone else line
-
-    def candidate(line: str) -> str | None:
-        return None if json.loads(line)["did"] in gone else line
-
+    erasure = _Erasure(gone.keys(), texts, images)
     changes: list[tuple[str, Callable[[str], str | None]]] = [
-        ("query/*/*.jsonl", query),
-        ("qrels/*/*.txt", judgment),
-        ("cand_pool/*/*.jsonl", candidate),
+        ("query/*/*.jsonl", erasure.query),
+        ("qrels/*/*.txt", erasure.judgment),
+        ("cand_pool/*/*.jsonl", erasure.candidate),
     ]
     for pattern, change in changes:
         for file in sorted(root.glob(pattern)):
             _rewrite(file, change)
     return len(gone)
+
+
+@dataclass
+class _Erasure:
+    """What becomes of a line of each kind of file; None: it goes."""
+
+    gone: Set[str]  # ids of candidates
+    texts: Set[str]
+    images: Set[str]
+    lost: set[str] = field(default_factory=set)  # ids of queries that went, for the qrels
+
+    def query(self, line: str) -> str | None:
+        record = json.loads(line)
+        for name in ("pos_cand_list", "neg_cand_list"):
+            record[name] = [id for id in record.get(name) or () if id not in self.gone]
+        pictured = record.get("query_img_path") in self.images
+        if pictured or record.get("query_txt") in self.texts or not record["pos_cand_list"]:
+            self.lost.add(record["qid"])
+            return None
+        return json.dumps(record, ensure_ascii=False)
+
+    def judgment(self, line: str) -> str | None:
+        query, _, candidate, *_ = line.split()
+        return None if query in self.lost or candidate in self.gone else line
+
+    def candidate(self, line: str) -> str | None:
+        return None if json.loads(line)["did"] in self.gone else line
 
 
 def erase_removed(root: Path) -> int:

@@ -416,6 +416,21 @@ def _described(folder: Folder, part: Part, there: set[str], notes: list[str]) ->
     ]
 
 
+def _add(known: Record, record: Record) -> list[str]:
+    """Add the captions and attributes of a further row; returns what another table says
+    differently.
+    """
+    known.captions = list(dict.fromkeys(known.captions + record.captions))
+    known.qa = list(dict.fromkeys(known.qa + record.qa))
+    different = []
+    for name, cell in record.attributes.items():
+        before = known.attributes.setdefault(name, cell)
+        if record.table != known.table and str(before) != str(cell):
+            different.append(f"{name} of {record.image} is {before} and {cell}")
+        known.attributes[name] = _with_words(before, cell)
+    return different
+
+
 def _merged(rows: Iterable[Record], there: set[str], notes: list[str]) -> list[Record]:
     """One record per image, in the order of the tables; further rows for an image add captions, and
     other words to its attributes, as lists of boxes have a row for each.
@@ -438,16 +453,10 @@ def _merged(rows: Iterable[Record], there: set[str], notes: list[str]) -> list[R
             ids.add((record.table, record.id))
             by_image[table, record.image] = record
         elif _adds(record, known):
-            known.captions = list(dict.fromkeys(known.captions + record.captions))
-            known.qa = list(dict.fromkeys(known.qa + record.qa))
-            for name, cell in record.attributes.items():
-                before = known.attributes.setdefault(name, cell)
-                if record.table != known.table and str(before) != str(cell):
-                    what = f"{name} of {record.image} is {before} and {cell}"
-                    assert known.table
-                    tables = known.table.name, record.table.name
-                    contradictions.setdefault(tables, []).append(what)
-                known.attributes[name] = _with_words(before, cell)
+            assert known.table
+            if different := _add(known, record):
+                tables = known.table.name, record.table.name
+                contradictions.setdefault(tables, []).extend(different)
             if record.split is None or known.split is None:
                 known.split = known.split or record.split
             elif record.split != known.split:

@@ -2,12 +2,15 @@
 the run reloads it.
 
 python -m genius.index RUN add SOURCE        a collection, FOLDER or NAME=FOLDER; --replace: also
-changed items python -m genius.index RUN add SOURCE --partition 2/9    encode the second of nine
-parts, to be joined; see README.md python -m genius.index RUN add SOURCE --commit 9         join
-them python -m genius.index RUN remove ID...      from every file; or - to read ids from standard
-input, one per line python -m genius.index RUN check             are the files whole, do the codes
-still fit, is it time to train again? python -m genius.index RUN compact           merge all
-segments into one
+                                             changed items
+python -m genius.index RUN add SOURCE --partition 2/9    encode the second of nine parts, to be
+                                                         joined; see README.md
+python -m genius.index RUN add SOURCE --commit 9         join them
+python -m genius.index RUN remove ID...      from every file; or - to read ids from standard input,
+                                             one per line
+python -m genius.index RUN check             are the files whole, do the codes still fit, is it time
+                                             to train again?
+python -m genius.index RUN compact           merge all segments into one
 """
 
 import shlex

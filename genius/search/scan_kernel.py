@@ -115,7 +115,10 @@ def _replace_least(heap: np.ndarray, key: np.int64) -> None:
     heap[at] = key
 
 
-def _define(byte: tuple, shift: tuple, mask: tuple, first: tuple) -> Kernels:
+# one function, because numba compiles closures over these constants
+def _define(  # noqa: C901
+    byte: tuple, shift: tuple, mask: tuple, first: tuple
+) -> Kernels:
     """The layout is constant in the compiled code, so that the loops over levels are unrolled."""
     levels = len(byte)
 

@@ -62,25 +62,22 @@ class Gate:
                 return await self.forward(scope, receive, send)
         return await self.forward(scope, receive, send)
 
+    def name_of(self, number: object) -> str:
+        """Of the endpoint with this number; empty if there is none."""
+        if type(number) is int and 0 <= number < len(self.names):
+            return self.names[number]
+        return ""
+
     async def call(self, name: str | None, scope: Scope, receive: Receive, send: Send) -> None:
         """Accept a call, and hand it to Gradio with all its arguments. name: its endpoint; None: a
         number names it.
         """
         try:
-            body = json.loads(await read_body(receive))
-            assert isinstance(body, dict)
-            json.dumps(body, ensure_ascii=False).encode()
-        except (UnicodeEncodeError, RecursionError):
-            return await self.refuse(400, INVALID, scope, receive, send)
-        except (ValueError, AssertionError):
-            return await self.refuse(
-                400, "The request is malformed: it is no JSON object.", scope, receive, send
-            )
+            body = parsed(await read_body(receive))
+        except UserError as error:
+            return await self.refuse(400, str(error), scope, receive, send)
         if name is None:
-            number = body.get("fn_index")
-            name = (
-                self.names[number] if type(number) is int and 0 <= number < len(self.names) else ""
-            )
+            name = self.name_of(body.get("fn_index"))
         if name not in self.endpoints.functions:
             return await self.refuse(404, UNKNOWN_ENDPOINT, scope, receive, send)
         by_number = scope["path"].rstrip("/").endswith("/join")
@@ -105,17 +102,7 @@ class Gate:
             asked |= {"fn_index": self.names.index(name), "session_hash": session}
             path = f"{API}/queue/join"
         content = json.dumps(asked).encode()
-        kept = [
-            (key, value)
-            for key, value in scope["headers"]
-            if key not in (b"content-length", CALL.encode())
-        ]
-        headers = [
-            *kept,
-            (b"content-length", b"%d" % len(content)),
-            (CALL.encode(), call.id.encode()),
-        ]
-        accepted = {**scope, "path": path, "raw_path": path.encode(), "headers": headers}
+        accepted = accepted_scope(scope, path, len(content), call.id)
         answer = Accepting(call, session if by_number else None, send)
         try:
             await self.forward(accepted, replayed(content, receive), answer.send)
@@ -145,6 +132,27 @@ class Gate:
     ) -> None:
         log.warning("refused %s %s: %r", scope["method"], quoted(scope["path"]), sentence)
         await json_refusal(status, sentence)(scope, receive, send)
+
+
+def parsed(content: bytes) -> dict[str, Any]:
+    """The JSON object of a request. Raises UserError if it is none, or not text."""
+    try:
+        body = json.loads(content)
+        json.dumps(body, ensure_ascii=False).encode()
+    except (UnicodeEncodeError, RecursionError) as error:
+        raise UserError(INVALID) from error
+    except ValueError:
+        body = None
+    if not isinstance(body, dict):
+        raise UserError("The request is malformed: it is no JSON object.")
+    return body
+
+
+def accepted_scope(scope: Scope, path: str, length: int, call: str) -> Scope:
+    """The request as Gradio sees it: other content at another path, with the number of its call."""
+    own = {b"content-length": b"%d" % length, CALL.encode(): call.encode()}
+    kept = [(key, value) for key, value in scope["headers"] if key not in own]
+    return {**scope, "path": path, "raw_path": path.encode(), "headers": [*kept, *own.items()]}
 
 
 class Accepting:

@@ -107,6 +107,20 @@ class Runs:
             answer, inner = await self.answer(scope)
             await answer(inner, receive, send)
 
+    def unless_signed_in(self, request: Request, path: str | None) -> ASGIApp | None:
+        """What answers whoever signs in or out, or must sign in first."""
+        scope = request.scope
+        if posts_to(scope, "login") and not is_agent(scope) and self.login.passwords:
+            return self.sign_in
+        if path == "/logout":
+            return self.login.sign_out(request)
+        known = self.login.knows_basic(request.headers.get("authorization", ""))
+        if self.login.name_of(request.cookies) is not None or known:
+            return None
+        if is_agent(scope):
+            return json_refusal(401, SIGN_IN)
+        return self.login.page() if wants_page(scope) else json_refusal(401, SIGNED_OUT)
+
     async def answer(self, scope: Scope) -> tuple[ASGIApp, Scope]:
         """What answers a request, and the request as that sees it."""
         address = RUN_PATH.fullmatch(scope["path"])
@@ -120,17 +134,8 @@ class Runs:
                 scope, 503, f"The page is being loaded; it opens by itself. {self.told}", True
             ), scope
         request = Request(scope)
-        if posts_to(scope, "login") and not is_agent(scope) and self.login.passwords:
-            return self.sign_in, scope
-        if path == "/logout":
-            return self.login.sign_out(request), scope
-        username = self.login.name_of(request.cookies)
-        if username is None and not self.login.knows_basic(
-            request.headers.get("authorization", "")
-        ):
-            if is_agent(scope):
-                return json_refusal(401, SIGN_IN), scope
-            return self.login.page() if wants_page(scope) else json_refusal(401, SIGNED_OUT), scope
+        if stranger := self.unless_signed_in(request, path):
+            return stranger, scope
         if name not in self.runs:
             return refusal(scope, 404, f"There is no run {name[:100]} on this server."), scope
         if path is None:
@@ -148,7 +153,7 @@ class Runs:
             **scope,
             "path": path,
             "raw_path": quote(path).encode(),
-            "username": username or "",
+            "username": self.login.name_of(request.cookies) or "",
         }
         return self.mounted[name], inner
 

@@ -90,7 +90,8 @@ EVERY, REST = 3.0, 60.0  # seconds between two looks at watched folders; of rest
 CPU_BATCH = 16
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def parsed(words: Sequence[str] | None) -> argparse.Namespace:
+    """The command line; what does not fit together ends the process."""
     parser = command_parser("training.folder", __doc__)
     parser.add_argument(
         "sources",
@@ -123,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add_seed(parser, "all random choices")
     add_device(parser)
     add_set_argument(parser)
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(words)
     if not options.sources and not options.vectors:
         parser.error("name a FOLDER and the RUN to make")
     if options.vectors and options.watch:
@@ -141,31 +142,33 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "tags with: "
             'python -c "import open_clip; print(open_clip.list_pretrained())"'
         )
-    named_apart(options.sources, options.run)
+    return options
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    options = parsed(words)
+    run, sources, keep_versions = options.run, options.sources, options.keep_versions
+    named_apart(sources, run)
     device = init_distributed(options.device)
     if options.vectors:
-        with only_trainer(options.run), disk_errors_explained(options.run, RESUME):
-            record_sources(Run(options.run), [str(options.vectors), *options.sources])
+        with only_trainer(run), disk_errors_explained(run, RESUME):
+            record_sources(Run(run), [str(options.vectors), *sources])
             given = options.model, options.pretrained, options.seed, str(device)
-            index_vectors(options.run, options.vectors, options.sources, *given)
-        return print_done(options.run)
+            index_vectors(run, options.vectors, sources, *given)
+        return print_done(run)
     arguments = stage_arguments(options, device)
     arguments = replace(arguments, settings=with_stage_changes(arguments.settings, *options.set))
     check_changes(options.set, options.train)
-    with only_trainer(options.run), disk_errors_explained(options.run, RESUME):
-        is_new = make_searchable(
-            options.sources, arguments, options.set, options.train, options.keep_versions
-        )
-    load = cache(partial(update.Models.load, options.run, arguments.device))
+    with only_trainer(run), disk_errors_explained(run, RESUME):
+        is_new = make_searchable(sources, arguments, options.set, options.train, keep_versions)
+    load = cache(partial(update.Models.load, run, arguments.device))
     if is_main() and not is_new:
-        for line in renew(
-            options.run, options.sources, arguments.collection, load, options.keep_versions
-        ):
+        for line in renew(run, sources, arguments.collection, load, keep_versions):
             print(line, flush=True)
     barrier()
-    print_done(options.run)
+    print_done(run)
     if options.watch and is_main():
-        watch(options.run, options.sources, arguments.collection, load, options.keep_versions)
+        watch(run, sources, arguments.collection, load, keep_versions)
 
 
 def stage_arguments(options: argparse.Namespace, device: torch.device) -> Arguments:
@@ -223,15 +226,7 @@ def make_searchable(
         read = {source: read_source(source) for _, source in map(named, sources)}
     is_new = bool(read)
     record_sources(Run(path), sources)
-    try:
-        encoded = is_done("encoder", arguments)
-    except OtherSettings:
-        raise UserError(
-            f"{path} was made with another --model, --pretrained or --seed; give the same "
-            "ones, or name another RUN"
-        ) from None
-    if not broadcast_object(encoded):  # first, to refuse a model before images are copied
-        run_stage("encoder", publish_encoder, arguments)
+    add_encoder(arguments)  # first, to refuse a model before images are copied
     if is_main() and is_new:
         Run(path).record(**{READ: now, INDEXED: None})
         for row in build(
@@ -239,16 +234,13 @@ def make_searchable(
         ):
             print(row, flush=True)
     barrier()
-    collection, encoder = (
-        Collection(arguments.collection),
-        (embedding_dim(Run(path)), reads_apart(Run(path))),
-    )
+    collection = Collection(arguments.collection)
+    dim, apart = embedding_dim(Run(path)), reads_apart(Run(path))
     if is_main() and arguments.settings.encoder.architecture == SHIPPED:
         print_unread_texts(collection)
     items = len(CandidateTable.read(collection))
 
     def arguments_for(pairs: int) -> Arguments:
-        dim, apart = encoder
         settings = settings_for(arguments.settings, dim, items, pairs, apart)
         return replace(arguments, settings=with_changes(settings, changes))
 
@@ -259,6 +251,19 @@ def make_searchable(
     if learn:
         train_own_models(arguments_for)
     return is_new
+
+
+def add_encoder(arguments: Arguments) -> None:
+    """Add it unless it is there. Raises UserError if the run has another one."""
+    try:
+        encoded = is_done("encoder", arguments)
+    except OtherSettings:
+        raise UserError(
+            f"{arguments.run} was made with another --model, --pretrained or --seed; give the "
+            "same ones, or name another RUN"
+        ) from None
+    if not broadcast_object(encoded):
+        run_stage("encoder", publish_encoder, arguments)
 
 
 def print_unread_texts(collection: Collection) -> None:

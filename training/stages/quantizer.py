@@ -6,7 +6,9 @@ Shapes: b pairs of a batch, d dim, M levels, n candidates, s validation queries.
 """
 
 import time
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -118,15 +120,22 @@ def fit(
     if is_main():
         for files in (data.query_files, val.query_files, data.candidate_files):
             files.fuse(model.fusion, run.digest("fusion"))
-        modalities = data.candidates.modalities
-        codes = quantize_all(
-            data.candidate_files.fused(run.digest("fusion"))[:, 0], modalities, model.quantizer
-        )
-        health = table_health(IDTable.build(codes, model.quantizer.config.code_sizes), modalities)
-        health |= validate(model, val, settings, seed, device)
-        health_report(health, version(run.path)).write(run.path / HEALTH)
-        print(format_health(health))
+        rates = validate(model, val, settings, seed, device)
+        report_health(run, data, model.quantizer, rates)
     checkpoints.clear()
+
+
+def report_health(
+    run: Run, data: FeatureSet, quantizer: ResidualQuantizer, rates: Mapping[str, Any]
+) -> None:
+    """Write and print how evenly the candidates use the codes. rates: of validation."""
+    modalities = data.candidates.modalities
+    fused = data.candidate_files.fused(run.digest("fusion"))[:, 0]
+    codes = quantize_all(fused, modalities, quantizer)
+    health = table_health(IDTable.build(codes, quantizer.config.code_sizes), modalities)
+    health |= rates
+    health_report(health, version(run.path)).write(run.path / HEALTH)
+    print(format_health(health))
 
 
 @torch.inference_mode()

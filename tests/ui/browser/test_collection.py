@@ -35,7 +35,10 @@ def opened(page):
     page.locator("#collection-drift table").wait_for(state="attached")
 
 
-def test_items_are_added_found_and_removed_but_by_no_double_click_or_held_key(visit, served, photo):
+# a walk through the page is told in one piece
+def test_items_are_added_found_and_removed_but_by_no_double_click_or_held_key(  # noqa: PLR0915
+    visit, served, photo
+):
     page = visit("/?tab=collection")
     opened(page)
     assert page.locator("#collection-added > *").count() == 0
@@ -99,7 +102,7 @@ def test_items_are_added_found_and_removed_but_by_no_double_click_or_held_key(vi
 
 
 @pytest.mark.parametrize("served", [True], indirect=True)
-def test_a_folder_is_dropped_searched_alone_kept_and_forgotten(
+def test_a_folder_is_dropped_searched_alone_kept_and_forgotten(  # noqa: PLR0915
     visit, served, photo, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)

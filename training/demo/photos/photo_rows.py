@@ -250,6 +250,11 @@ def scene_rows(draft: Draft, book: Encyclopedia, scenes: Sequence[Photo]) -> Non
                 draft.ask(2, scene.split, [pair], text=text)
         for kind in own_kinds:
             kinds[kind].append((scene, image, pair))
+    _kind_rows(draft, kinds)
+
+
+def _kind_rows(draft: Draft, kinds: dict[str, list[tuple[Photo, Candidate, Candidate]]]) -> None:
+    """Add the queries whose positives are all scenes of one kind."""
     for name, members in kinds.items():
         for split in sorted({scene.split for scene, _, _ in members}):
             for template in TEMPLATES["name"]:

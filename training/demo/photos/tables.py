@@ -2,11 +2,13 @@
 ship.
 
 phrasings.tsv   instructions of each (dataset, task) row for training, and two that are held out;
-texts of queries sets.tsv        license, credit and origin of each set, and whether it ships
-names.tsv       better names of pictures than those of the sets families.tsv    families of dishes,
-each with words of their names not_meant.tsv   entries that a word of a dish does not mean
-("zucchini boats"), or that are in scenes of every kind not_shown.tsv   pictures of `scenes` that
-train but are not shown, each with what is recognizable
+                texts of queries
+sets.tsv        license, credit and origin of each set, and whether it ships
+names.tsv       better names of pictures than those of the sets
+families.tsv    families of dishes, each with words of their names
+not_meant.tsv   entries that a word of a dish does not mean ("zucchini boats"), or that are in
+                scenes of every kind
+not_shown.tsv   pictures of `scenes` that train but are not shown, each with what is recognizable
 """
 
 import re

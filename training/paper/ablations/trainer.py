@@ -2,11 +2,9 @@
 command can resume.
 
 RUN/ablations/results/KEY-FACTS-seedN.json    the rates of one training; KEY is a checksum of its
-settings, FACTS of
-                                              what it was trained and measured on
+                                              settings, FACTS of what it was trained and measured on
 RUN/ablations/work-…/                         fusion, quantizer and fused features that several
-trainings share,
-                                              deleted when all of them are measured
+                                              trainings share, deleted when all of them are measured
 """
 
 import itertools
