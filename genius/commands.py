@@ -3,7 +3,7 @@
 import argparse
 
 SUBCOMMANDS = {  # name: the module that does it, and what it does
-    "folder": ("training.folder", "make folders of images searchable"),
+    "folder": ("training.own.folder", "make folders of images searchable"),
     "collections": ("genius.collections", "build a collection from folders, or check one"),
     "train": ("training", "train all models of a run"),
     "index": ("genius.index", "add items to a run, remove, check"),
@@ -15,23 +15,18 @@ SUBCOMMANDS = {  # name: the module that does it, and what it does
     "evaluate": ("genius.evaluation", "measure a run"),
     "speed": ("genius.evaluation.speed", "measure the speed of searches"),
     "cluster": ("genius.cluster", "encode and serve a run on several machines, with Ray"),
-    "maps": ("training.maps", "lay out the maps of a run"),
-    "ids": ("training.ids", "serve a run under IDs made elsewhere"),
-    "names": ("training.names", "name the codes of a run"),
-    "published": ("training.published", "convert the authors' checkpoints"),
+    "maps": ("training.stages.maps", "lay out the maps of a run"),
+    "ids": ("training.own.ids", "serve a run under IDs made elsewhere"),
+    "names": ("training.stages.names", "name the codes of a run"),
+    "published": ("training.paper.published", "convert the authors' checkpoints"),
 }
 
-started: dict[str, str] = {}  # a module, and how this process started it, where not by `python -m`
+started = ""  # `genius folder`, where this process was not started by `python -m`
 
 
 def program(module: str) -> str:
-    """The words that started a module: `genius folder`, or `python -m training.folder`."""
-    return started.get(module, f"python -m {module}")
-
-
-def usage(module: str, doc: str) -> str:
-    """The docstring of a module, with the words that started it in its commands."""
-    return doc.replace(f"python -m {module} ", f"{program(module)} ")
+    """The words that started a command: `genius folder`, or `python -m training.folder`."""
+    return started or f"python -m {module}"
 
 
 def subcommand_list() -> str:
@@ -47,6 +42,8 @@ def command_parser(module: str, doc: str) -> argparse.ArgumentParser:
     """
     return argparse.ArgumentParser(
         prog=program(module),
-        description=usage(module, doc.split("\n\nShapes:")[0]),
+        description=doc.split("\n\nShapes:")[0].replace(
+            f"python -m {module} ", f"{program(module)} "
+        ),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

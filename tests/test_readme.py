@@ -14,13 +14,14 @@ import shutil
 import sys
 import urllib.request
 from collections.abc import Callable
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import torch
 
-from genius.commands import started
+from genius import commands
 from genius.ui import page as page_module
 from genius.ui.common.context import Panel, ServedRun
 from genius.ui.files import STATIC
@@ -70,8 +71,7 @@ def start(module: str, arguments: list[str]) -> None:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", [module, *arguments])
-        for name in list(started):
-            patch.delitem(started, name)
+        patch.setattr(commands, "started", "")
         try:
             runpy.run_module(module, run_name="__main__", alter_sys=True)
         except SystemExit as ended:
@@ -104,8 +104,7 @@ def test_the_parser_of_a_command_takes_its_arguments(command, monkeypatch, tmp_p
 @pytest.mark.parametrize("command", [*COMMANDS, *INLINE])
 def test_the_modules_and_files_that_a_command_names_exist(command):
     if parsed := readmes.module_of(command):
-        path = ROOT / Path(*parsed[0].split("."))
-        assert path.is_dir() or path.with_suffix(".py").is_file()
+        assert find_spec(parsed[0])
     for file in re.findall(r"(?<![\w/-])(?:tests|assets)/[\w./-]+|requirements\.txt", command):
         assert (ROOT / file).exists()
 
@@ -208,8 +207,7 @@ def test_paths_modules_and_links_exist(readme):
                 (place / span).exists() for place in (ROOT, readme.parent, ROOT / "genius")
             ), span
         elif re.fullmatch(r"(genius|training|tests)(\.\w+)+", span):
-            path = ROOT / Path(*span.split("."))
-            assert path.is_dir() or path.with_suffix(".py").is_file(), span
+            assert find_spec(span), span
     for target in readmes.links(readme):
         file, _, heading = target.partition("#")
         path = (readme.parent / file).resolve() if file else readme

@@ -9,6 +9,8 @@ is also a command of its own, e.g. python -m training.decoder COLLECTION RUN. To
 hosts, start it by: accelerate launch -m training COLLECTION RUN.
 """
 
+from collections.abc import Sequence
+
 from genius.collections.mbeir import Collection
 from genius.errors import exit_on_user_error
 from genius.run import Run
@@ -17,6 +19,10 @@ from training.distributed import barrier, broadcast_object, is_main
 from training.presets import reads_apart
 from training.stage import STAGES, only_trainer, pending_stages, run_stage
 from training.stages import index, reader
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    train(parse_arguments("training", __doc__, words))
 
 
 def train(arguments: Arguments) -> None:
@@ -40,4 +46,4 @@ def train(arguments: Arguments) -> None:
 
 if __name__ == "__main__":
     with exit_on_user_error():
-        train(parse_arguments("training", __doc__))
+        main()

@@ -33,7 +33,7 @@ class Arguments:
     workers: int = 0  # data-loader processes; 0: threads
 
 
-def parse_arguments(module: str, doc: str) -> Arguments:
+def parse_arguments(module: str, doc: str, words: Sequence[str] | None = None) -> Arguments:
     """Parse the command line and connect to the other processes, if there are any.
 
     Raises UserError for an unknown setting, with the choices, an impossible value, or a run that is
@@ -55,7 +55,7 @@ def parse_arguments(module: str, doc: str) -> Arguments:
         "without 0)"
     )
     add_number(parser, "--workers", least=0, metavar="N", help=workers)
-    options = parser.parse_args()
+    options = parser.parse_args(words)
     if options.run.resolve() == options.collection.resolve():
         raise UserError(f"{options.run} is the collection; name another directory for the run")
     preset = options.preset or default_preset(options.collection, options.run)

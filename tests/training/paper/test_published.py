@@ -1,6 +1,6 @@
 """The converter of published checkpoints, on files of the documented layout.
 
-Small sizes by default; `pytest -m slow tests/training/test_published.py` does the same at the
+Small sizes by default; `pytest -m slow tests/training/paper/test_published.py` does the same at the
 published sizes (ViT-L/14, K = 4096, M = 9, T5-small; 11 GB of disk, 7 of memory).
 """
 
@@ -29,7 +29,7 @@ from genius.run import Run
 from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
 from tests.search.tiny import INSTRUCTIONS, tiny_items
-from tests.training import published_files as files
+from tests.training.paper import published_files as files
 from tests.training.paper.published_files import SMALL, TRUE, Sizes, Weights
 from tests.training.paper.published_formulas import (
     Formulas,
