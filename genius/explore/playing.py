@@ -16,6 +16,7 @@ from genius.errors import UserError
 from genius.explore.code_profile import Profiles
 from genius.explore.word_fits import MIN_ITEMS, Naming, directions, spread
 from genius.schema import Item, Modality, source_fields
+from genius.search.versions import FURTHER, groups_of
 from genius.trie.code_table import CodeTable, Pattern, trimmed
 
 SHOWN = 4  # pictures of a step, or items of a changed code
@@ -57,7 +58,15 @@ def typical_rows(profiles: Profiles, rows: np.ndarray, most: int) -> list[int]:
         return []
     vectors = directions(profiles.words.centered(rows))
     nearest = rows[np.argsort(-(vectors @ vectors.mean(0)), kind="stable")]
-    return photographs_first(profiles, nearest, most)
+    return once(profiles, photographs_first(profiles, nearest, most + FURTHER), most)
+
+
+def once(profiles: Profiles, rows: Sequence[int], most: int) -> list[int]:
+    """The first of rows that show different photographs (≤ most,), by embeddings and pixels."""
+    index = profiles.index
+    embeddings = directions(np.asarray(index.embeddings[np.asarray(rows)], np.float32))
+    groups = groups_of(index.items(rows), rows, embeddings, index.thumbnail, most)
+    return [rows[group[0]] for group in groups]
 
 
 def guess(profiles: Profiles, row: int) -> list[Group]:

@@ -21,12 +21,16 @@ from tests.ui.fake_engine import FakeEngine
 
 
 class Drawings(Branches):
-    """Every other picture is a drawing."""
+    """Every other picture is a drawing; a picture and the pair before it show the same."""
 
     def item(self, row):
         item = super().item(row)
         kind = "emoji" if row // 3 % 2 else "photo"
-        return Item(item.id, item.modality, item.text, item.image, f'{{"kind": "{kind}"}}')
+        image = item.image and f"{(row + 1) // 3}.jpg"
+        return Item(item.id, item.modality, item.text, image, f'{{"kind": "{kind}"}}')
+
+    def thumbnail(self, row):
+        return None
 
 
 @pytest.fixture(scope="module")
@@ -52,10 +56,13 @@ def test_each_code_leaves_fewer_items_of_which_the_guessed_one_is_shown_last(pro
     assert steps[-1].items == 1 < steps[-2].items
 
 
-def test_photographs_come_before_drawings_and_texts(profiles):
+def test_photographs_come_before_drawings_and_texts_and_each_of_them_once(profiles):
     items = profiles.index.items(shown := typical_rows(profiles, np.arange(60), 60))
     order = [2 if item.modality == Modality.TEXT else int(playing.is_drawn(item)) for item in items]
-    assert order == sorted(order) and set(order) == {0, 1, 2} and sorted(shown) == list(range(60))
+    assert order == sorted(order) and set(order) == {0, 1, 2}
+    pictures = [item.image for item in items if item.image]
+    all_pictures = {item.image for item in profiles.index.items(range(60)) if item.image}
+    assert len(pictures) == len(set(pictures)) and set(pictures) == all_pictures
     assert typical_rows(profiles, np.zeros(0, int), 5) == []
 
 

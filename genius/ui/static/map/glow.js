@@ -3,6 +3,7 @@
 import {node} from '../page/nodes.js';
 
 const RINGS = 20; // results that glow
+const NEAR = 16; // pixels between two results that have a label each
 
 export const glow = (stage, answer) => {
   const rings = answer.points.slice(0, RINGS).flatMap((point, place) => {
@@ -20,8 +21,17 @@ export const glow = (stage, answer) => {
       const {places} = stage.state;
       const mean = axis => answer.near.reduce((sum, point, place) =>
         sum + answer.weights[place] * places[2 * point + axis], 0);
+      const labels = []; // results that lie in one place share one
       for (const {point, made} of rings) {
-        put(made, stage.place(places[2 * point], places[2 * point + 1]));
+        const [x, y] = stage.place(places[2 * point], places[2 * point + 1]);
+        const there = labels.find(label => Math.hypot(label.x - x, label.y - y) < NEAR);
+        made.hidden = Boolean(there);
+        if (there) there.others += 1;
+        else labels.push({made, x, y, others: 0});
+      }
+      for (const {made, x, y, others} of labels) {
+        put(made, [x, y]);
+        made.dataset.others = others ? `+${others}` : '';
       }
       put(star, stage.place(mean(0), mean(1)));
     },
