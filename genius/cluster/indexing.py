@@ -24,31 +24,18 @@ class PartEncoder:
         self.run, self.source, self.of = Path(run), source, of
         self.models = Models.load(self.run)
 
-    def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
-        """{"id": [number]} -> what became of these parts: an error, or files that cannot be
-        read.
-        """
-        told: dict[str, list[Any]] = {"id": [], "error": [], "unreadable": []}
-        for number in batch["id"].tolist():
-            error, unreadable = "", tuple[str, ...]()
-            try:
-                share = partitions.Share(number + 1, self.of)
-                added = partitions.encode_partition(
-                    self.run,
-                    lambda dataset: read_item_source(self.source, dataset),
-                    self.models,
-                    share,
-                )
-                unreadable = added.complaints
-            except UserError as problem:
-                error = str(problem)
-            for name, value in (
-                ("id", number),
-                ("error", error),
-                ("unreadable", "\n".join(unreadable)),
-            ):
-                told[name].append(value)
-        return told
+    def __call__(self, part: dict[str, Any]) -> dict[str, Any]:
+        """{"id": number} -> what became of this part: an error, or files that cannot be read."""
+        try:
+            added = partitions.encode_partition(
+                self.run,
+                lambda dataset: read_item_source(self.source, dataset),
+                self.models,
+                partitions.Share(part["id"] + 1, self.of),
+            )
+        except UserError as error:
+            return part | {"error": str(error), "unreadable": ""}
+        return part | {"error": "", "unreadable": "\n".join(added.complaints)}
 
 
 def index_source(run: Path, source: str, of: int, actors: int | None, address: str | None) -> int:
@@ -62,9 +49,8 @@ def index_source(run: Path, source: str, of: int, actors: int | None, address: s
     gpus = int(ray.cluster_resources().get("GPU", 0))
     size = min(actors or gpus or 2, of)
     parts = ray.data.from_items([{"id": number} for number in range(of)], override_num_blocks=of)
-    done = parts.map_batches(
+    done = parts.map(
         PartEncoder,
-        batch_size=1,
         fn_constructor_args=(str(run.resolve()), source, of),
         compute=ray.data.ActorPoolStrategy(size=size),
         num_gpus=1 if gpus else 0,

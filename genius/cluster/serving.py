@@ -23,6 +23,7 @@ from genius.cluster.router import RouterEngine
 from genius.cluster.shard import Answer, OtherVersionError, ScanQuestion, Shard
 from genius.errors import UserError
 from genius.index.partitions import Share
+from genius.reading import one_line
 from genius.run import Run, expect_run
 
 # on which answers depend; the index may change
@@ -30,9 +31,8 @@ MODELS = ("encoder", "fusion", "quantizer", "decoder")
 SOON = 0.05  # seconds between two attempts
 REACHED = 5.0  # seconds in which an address answers
 NO_CLUSTER = (
-    "no Ray cluster could be joined at {} ({}); start one with ray start --head, and use "
-    "the same versions of Python "
-    "and Ray on every host"
+    "no Ray cluster could be joined at {} ({}); start one with ray start --head, and use the same "
+    "versions of Python and Ray on every host"
 )
 TAKE_IN = 120.0  # seconds in which all shards take in a newer index
 ASKED_TOGETHER = 16  # questions that a replica answers at once, on threads of its own
@@ -42,11 +42,9 @@ ASKED_TOGETHER = 16  # questions that a replica answers at once, on threads of i
 class Served:
     """What a shard says of itself."""
 
-    run: str  # name of the folder
     models: tuple[str, ...]  # digests of MODELS
     share: Share
     patience: float  # seconds that a search waits for a shard; 0: as long as it takes
-    pid: int  # of its process
 
 
 def models_of(run: Path) -> tuple[str, ...]:
@@ -62,7 +60,7 @@ class ShardDeployment:
     def __init__(self, run: str, share: Share, patience: float):
         path = Path(run)
         self._shard = Shard(path, share)
-        self._served = Served(path.name, models_of(path), share, patience, os.getpid())
+        self._served = Served(models_of(path), share, patience)
 
     def scan(self, question: ScanQuestion) -> Answer:
         return self._shard.scan(question)
@@ -208,14 +206,20 @@ def connected(run: Path, address: str | None, device: str | None = None) -> Rout
     models.
     """
     join_cluster(address)
-    names = served_shards(run)
-    if not names:
+    try:
+        handles = [serve.get_app_handle(name) for name in served_shards(run)]
+        told: list[Served] = [
+            handle.describe.remote().result(timeout_s=TAKE_IN) for handle in handles
+        ]
+    except (RayError, RayServeException, TimeoutError) as error:
+        raise UserError(
+            f"the parts of {run.name} do not answer ({one_line(error)}); start the cluster again"
+        ) from None
+    if not told:
         raise UserError(
             f"the cluster does not serve {run.name}; start it: genius cluster serve {run} "
             "--shards 2"
         )
-    handles = [serve.get_app_handle(name) for name in names]
-    told: list[Served] = [handle.describe.remote().result(timeout_s=TAKE_IN) for handle in handles]
     if len(told) != told[0].share.of:
         raise UserError(
             f"{len(told)} of {told[0].share.of} parts of {run.name} are served; start the "

@@ -1,12 +1,13 @@
 """Shards on Ray: equal answers, faults, and encoding by actors."""
 
+import errno
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -38,12 +39,18 @@ def served(run: Path, shards: int, patience: float = 5.0, replicas: int = 1):
         stop_shards(run)
 
 
-def pids(parts) -> list[int]:
-    """Of the processes of the shards."""
-    from genius.cluster.serving import TAKE_IN
+def process(name: str) -> int | None:
+    """The process whose title, which Ray gives it, begins with this."""
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if file.read_bytes().startswith(f"ray::{name}".encode()):
+                return int(file.parent.name)
+    return None
 
-    handles = parts.retriever.shards.handles
-    return [handle.describe.remote().result(timeout_s=TAKE_IN).pid for handle in handles]
+
+def pid_of(run: Path, share: str) -> int | None:
+    """The process of a shard."""
+    return process(f"ServeReplica:genius-{run.name}-{share}:")
 
 
 def test_shards_on_ray_give_what_one_index_gives_and_take_in_a_newer_one(run):
@@ -66,8 +73,8 @@ def test_of_a_killed_shard_the_answer_says_so_or_waits_and_none_is_lost_after_th
         one = Engine.load(run, "cpu")
         given = vectors(one, 1)
         (whole,) = one.search_encoded(given, SCAN)
-        first = pids(parts)
-        os.kill(first[1], signal.SIGKILL)
+        first = pid_of(run, "2-of-3")
+        os.kill(first, signal.SIGKILL)
         (found,) = parts.search_encoded(given, SCAN)
         known = {hit.item.id: hit.cosine for hit in whole.hits}
         assert all(known[hit.item.id] == hit.cosine for hit in found.hits), (
@@ -77,7 +84,7 @@ def test_of_a_killed_shard_the_answer_says_so_or_waits_and_none_is_lost_after_th
         parts.retriever.shards.patience = 0  # wait
         (again,) = parts.search_encoded(given, SCAN)
         assert_equal([again], [whole])
-        assert pids(parts)[1] != first[1]
+        assert pid_of(run, "2-of-3") not in (None, first)
 
 
 def test_searches_beside_a_kill_are_all_answered(run):
@@ -99,12 +106,52 @@ def test_searches_beside_a_kill_are_all_answered(run):
         asking = threading.Thread(target=ask)
         asking.start()
         wait_until(lambda: counts[0] > 3)
-        os.kill(pids(parts)[0], signal.SIGKILL)
+        os.kill(pid_of(run, "1-of-2"), signal.SIGKILL)
         after = counts[0]
         wait_until(lambda: counts[0] > after + 5)
         stop.set()
         asking.join()
         assert not wrong
+
+
+ROUTER = """
+import sys
+from pathlib import Path
+from genius.cluster.serving import connected
+parts = connected(Path(sys.argv[1]), sys.argv[2], "cpu")
+print("connected", flush=True)
+while True:
+    parts.search("a red dog")
+"""
+
+
+def test_a_killed_router_costs_the_others_nothing_and_another_one_takes_its_place(run, cluster):
+    from genius.cluster.serving import connected
+
+    with served(run, 2, patience=0, replicas=2) as parts:
+        one = Engine.load(run, "cpu")
+        given = vectors(one, 4)
+        router = subprocess.Popen(
+            [sys.executable, "-c", ROUTER, str(run), cluster], stdout=subprocess.PIPE, text=True
+        )
+        assert router.stdout.readline() == "connected\n"
+        time.sleep(0.5)  # of searches
+        router.kill()
+        router.wait()
+        for each in (parts, connected(run, None, "cpu")):
+            assert_equal(each.search_encoded(given, SCAN), one.search_encoded(given, SCAN))
+
+
+def test_a_full_disk_on_a_worker_is_one_sentence(run, tmp_path, monkeypatch):
+    from genius.cluster.indexing import PartEncoder
+
+    def full(*given, **named):
+        raise OSError(errno.ENOSPC, "No space left on device", str(run / "partitions"))
+
+    monkeypatch.setattr("genius.index.partitions.write_index", full)
+    source = photos(tmp_path / "more", "1.png")
+    told = PartEncoder(str(run), str(source), 1)({"id": 0})
+    assert "is full" in told["error"] and told["id"] == 0
 
 
 def test_what_the_cluster_does_not_serve_or_serves_otherwise_is_refused(run, monkeypatch):
@@ -157,17 +204,5 @@ def test_actors_encode_a_folder_in_parts_and_a_killed_one_is_taken_over(
 
 def kill_an_encoder() -> None:
     """The first worker that encodes."""
-    from ray.util.state import list_actors
-
-    for _ in range(600):
-        alive = [
-            one
-            for one in list_actors()
-            if "PartEncoder" in (one.class_name or "") + (one.name or "")
-        ]
-        alive += [one for one in list_actors() if "MapWorker" in (one.class_name or "")]
-        for one in alive:
-            if one.state == "ALIVE" and one.pid:
-                os.kill(one.pid, signal.SIGKILL)
-                return
-        time.sleep(0.1)
+    wait_until(lambda: process("MapWorker"))
+    os.kill(process("MapWorker"), signal.SIGKILL)

@@ -57,7 +57,7 @@ def test_each_code_leaves_fewer_items_of_which_the_guessed_one_is_shown_last(pro
 
 
 def test_photographs_come_before_drawings_and_texts_and_each_of_them_once(profiles):
-    items = profiles.index.items(shown := typical_rows(profiles, np.arange(60), 60))
+    items = profiles.index.items(typical_rows(profiles, np.arange(60), 60))
     order = [2 if item.modality == Modality.TEXT else int(playing.is_drawn(item)) for item in items]
     assert order == sorted(order) and set(order) == {0, 1, 2}
     pictures = [item.image for item in items if item.image]
