@@ -121,8 +121,8 @@ class Checkpoints:
 
 def fingerprint(*facts: Any) -> str:
     """A short checksum of dataclasses, strings and numbers."""
-    plain = [dataclasses.asdict(fact) if dataclasses.is_dataclass(fact) else fact for fact in facts]
-    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]
+    text = json.dumps(facts, sort_keys=True, default=dataclasses.asdict)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def files_stamp(files: Iterable[tuple[str, Path]]) -> str:

@@ -42,19 +42,19 @@ def parse_arguments(module: str, doc: str, words: Sequence[str] | None = None) -
     parser = command_parser(module, doc)
     parser.add_argument("collection", type=Path, help="an M-BEIR-format directory")
     parser.add_argument("run", type=Path, help="the directory to train into")
-    preset = (
+    preset_help = (
         f"the settings (default: {FURTHER}, from the shipped encoder on, for under {FEW:,} "
         "pictures, else small)"
     )
-    parser.add_argument("--preset", choices=PRESETS, help=preset)
+    parser.add_argument("--preset", choices=PRESETS, help=preset_help)
     add_seed(parser, "all random choices")
     add_device(parser)
     add_set_argument(parser)
-    workers = (
+    workers_help = (
         "data-loader workers per process; 0: threads (default: with a GPU cores by processes, "
         "without 0)"
     )
-    add_number(parser, "--workers", least=0, metavar="N", help=workers)
+    add_number(parser, "--workers", least=0, metavar="N", help=workers_help)
     options = parser.parse_args(words)
     if options.run.resolve() == options.collection.resolve():
         raise UserError(f"{options.run} is the collection; name another directory for the run")

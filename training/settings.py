@@ -301,7 +301,7 @@ def with_values(old: Any, new: Any) -> Any:
     """The new value; for an old one that is a dataclass, this with the values of a dictionary, at
     any depth.
     """
-    if not is_dataclass(old):
+    if not is_dataclass(old) or isinstance(old, type):
         return new
     return replace(
         old, **{name: with_values(getattr(old, name), value) for name, value in new.items()}

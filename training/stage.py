@@ -202,17 +202,10 @@ def is_done(name: str, arguments: Arguments) -> bool:
     done = run.manifest.get("stages", {}).get(name)
     if done and done["facts"] != facts(name, arguments):
         known, asked = run.manifest["collection"], str(arguments.collection.resolve())
-        kind, made, others = (
-            OtherSettings,
-            "from another collection or with other settings",
-            "another RUN",
-        )
+        made, others = "from another collection or with other settings", "another RUN"
         if known != asked:
-            kind, made, others = (
-                UserError,
-                f"from the collection {known}, not {asked}",
-                "that one, or another RUN",
-            )
+            made, others = f"from the collection {known}, not {asked}", "that one, or another RUN"
+        kind = OtherSettings if known == asked else UserError
         raise kind(
             f"the {name} of {arguments.run} was made {made}; name {others}, or repeat the stage: "
             f"python -m training.{name} COLLECTION RUN"

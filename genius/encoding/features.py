@@ -20,7 +20,7 @@ from contextlib import suppress
 from itertools import chain, compress, islice
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 import torch
@@ -31,7 +31,8 @@ from tqdm import tqdm
 from genius.encoding.image_loader import ImagePreprocessor, load_images
 from genius.errors import UserError
 from genius.files import disk_errors_explained, fsync, reserve_array, write_array, write_json
-from genius.models.encoder import Encoder, Features
+from genius.models.encoder import Features
+from genius.models.encoder_config import EncoderConfig
 from genius.models.fusion import Fusion
 from genius.runtime import tf32_products
 from genius.texts import normalize_text
@@ -42,6 +43,22 @@ WITH_INSTRUCTIONS = (*ARRAYS, "instruction")
 MAX_IMAGES = 100_000  # whose features are kept; with d = 768, 300 MB
 # paths or texts -> the features (d,) of those that it has
 Lookup = Callable[[Sequence[str]], dict[str, Tensor]]
+
+
+class FeatureEncoder(Protocol):
+    """An Encoder, or what stands in for one, as a tower alone."""
+
+    config: EncoderConfig
+    dim: int
+
+    @property
+    def device(self) -> torch.device: ...
+
+    def __call__(
+        self, pixels: Tensor, image_mask: Tensor, tokens: Tensor, text_mask: Tensor
+    ) -> Features: ...
+
+    def encode(self, images: Sequence[None], texts: Sequence[str]) -> Features: ...
 
 
 class EncoderInput(NamedTuple):
@@ -210,6 +227,11 @@ class FeatureFiles:
         return min(self.shard_size, len(self) - shard * self.shard_size)
 
     @property
+    def facts(self) -> str:
+        """Checksum of the encoder and its inputs."""
+        return self.progress["facts"]
+
+    @property
     def phrasings(self) -> int:
         """p."""
         return self._worded.shape[1]
@@ -246,7 +268,7 @@ class FeatureFiles:
 
     def fill(
         self,
-        encoder: Encoder,
+        encoder: FeatureEncoder,
         inputs: Iterable[EncoderInput],
         open_path: Callable[[str], Image.Image | None],
         batch_size: int,
@@ -364,7 +386,7 @@ class FeatureFiles:
 
 @torch.inference_mode()
 def encode_images(
-    encoder: Encoder, paths: Sequence[str], pixels: Tensor, opened: Tensor
+    encoder: FeatureEncoder, paths: Sequence[str], pixels: Tensor, opened: Tensor
 ) -> dict[str, Tensor]:
     """The features (d,) of the images that could be opened, by path.
 
@@ -380,7 +402,7 @@ def encode_images(
 
 @torch.inference_mode()
 def encode_batch(
-    encoder: Encoder,
+    encoder: FeatureEncoder,
     inputs: Sequence[EncoderInput],
     images: dict[str, Tensor],
     cache: EncoderFeatureCache,
@@ -418,7 +440,7 @@ def encode_batch(
     return encoded | {"instruction": apart}
 
 
-def encode_texts(encoder: Encoder, texts: Sequence[Sequence[str]], lookup: Lookup) -> Tensor:
+def encode_texts(encoder: FeatureEncoder, texts: Sequence[Sequence[str]], lookup: Lookup) -> Tensor:
     """Features (b, p, d) of b times p normalized texts, zero where empty; each distinct text is
     encoded once.
 

@@ -1,6 +1,7 @@
 """The report of an evaluation: what `python -m genius.evaluation` writes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -250,7 +251,7 @@ def beams_table(pools: Sequence[PoolFigures]) -> Table:
     return Table("Candidates, averages over rows", columns, rows, NOTES["beams"])
 
 
-def health_table(health: dict) -> Table:
+def health_table(health: Mapping[str, Any]) -> Table:
     """Use of the codes of each level; health: see `table_health`."""
     columns = [Column("level"), Column("codes"), Column("used"), Column("effective codes")]
     rows = [

@@ -20,7 +20,6 @@ from torch import Tensor, nn
 from genius.collections.mbeir import Collection
 from genius.encoding.image_loader import load_images
 from genius.models.encoder import Encoder, Features
-from genius.models.feature_fusion import FeatureFusionEncoder
 from genius.schema import Item, Modality
 from genius.texts import normalize_text
 from training.command_line import Arguments
@@ -44,7 +43,7 @@ class Inputs:
     pixels: Tensor  # (local i, 3, s, s), or the outputs of a locked tower
     tokens: Tensor  # (local t, n), or the outputs of a locked tower
 
-    def embedding(self, encoder: Encoder) -> Tensor:
+    def embedding(self, encoder: nn.Module) -> Tensor:
         """Encode the slice and gather all b from the processes: (b, d) normalized embeddings, with
         gradients.
         """
@@ -62,7 +61,7 @@ class FeatureFusionInputs(Inputs):
     them.
     """
 
-    def embedding(self, encoder: FeatureFusionEncoder) -> Tensor:
+    def embedding(self, encoder: nn.Module) -> Tensor:
         b = len(self.rows)
         local = local_slice(b)
         return all_gather(
@@ -195,15 +194,16 @@ class InputLoader:
         self.candidate_rows, self.items = needed_items(collection, splits)
         side = encoder.config.preprocess["size"]
         self.side = side if isinstance(side, int) else side[0]
-        self.open = Squares(
+        squares = Squares(
             collection, round(MARGIN * self.side), encoder.config.preprocess["resize_mode"]
         )
+        self.open: Squares | PixelCache = squares
         self.workers = 0 if self.settings.cache_images else arguments.workers
         if self.settings.cache_images:
             paths = [item.image for item in self.items if item.image]
             paths += [image for pairs in splits for image in pairs.images if image]
             with main_process_first():
-                self.open = PixelCache(self.open, paths, arguments.run / "cache", arguments.workers)
+                self.open = PixelCache(squares, paths, arguments.run / "cache", arguments.workers)
 
     def load_pairs(
         self, pairs: Pairs, batches: Iterable[np.ndarray], rng: np.random.Generator, training: bool

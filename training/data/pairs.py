@@ -222,17 +222,19 @@ class Pairs:
 
     def subset(self, queries: np.ndarray) -> "Pairs":
         """These queries (·,) alone."""
-        of_queries = (self.texts, self.images, self.instructions)
-        texts, images, instructions = (
-            [values[query] for query in queries] for values in of_queries
-        )
         offsets = np.append(0, np.diff(self.offsets)[queries].cumsum())
         positives = self.positives[
             expand_ranges(self.offsets[queries], self.offsets[queries + 1])[1]
         ]
-        rows = self.rows[queries]
         return Pairs(
-            texts, images, instructions, rows, self.datasets, self.tasks, offsets, positives
+            [self.texts[query] for query in queries],
+            [self.images[query] for query in queries],
+            [self.instructions[query] for query in queries],
+            self.rows[queries],
+            self.datasets,
+            self.tasks,
+            offsets,
+            positives,
         )
 
     def epoch(

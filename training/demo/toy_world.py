@@ -28,7 +28,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Self
+from typing import Any, Self
 
 from PIL import Image, ImageDraw
 
@@ -101,7 +101,7 @@ SHAPES = {  # corners in the unit square
     "star": _star(5, 0.42),
     "heart": _heart(),
 }
-FACTORS: dict[str, tuple[str | int, ...]] = {
+FACTORS: dict[str, tuple[Any, ...]] = {  # the values of each field of Scene
     "shape": tuple(SHAPES),
     "colour": tuple(COLOURS),
     "number": tuple(NUMBERS),
@@ -227,9 +227,11 @@ def answer(asked: str, mention: Mention) -> str:
     left on dots.".
     """
     _, where, _ = words({asked: mention[asked]})
-    value = {"number": NUMBERS.get(mention.get("number")), "position": where}.get(
-        asked, mention[asked]
-    )
+    value = mention[asked]
+    if asked == "number":
+        value = NUMBERS[int(value)]
+    elif asked == "position":
+        value = where
     return f"{str(value).capitalize()}: {caption(mention)[:-1].lower()}."
 
 

@@ -288,10 +288,10 @@ def publish_encoder(arguments: Arguments) -> None:
     settings, run = arguments.settings.encoder, Run(arguments.run)
     if not is_main():
         return
-    if settings.architecture != SHIPPED:
-        run.publish(
-            "encoder", Encoder.from_open_clip(settings.architecture, settings.pretrained).save
-        )
+    architecture = settings.architecture
+    assert isinstance(architecture, str)  # see `stage_arguments`
+    if architecture != SHIPPED:
+        run.publish("encoder", Encoder.from_open_clip(architecture, settings.pretrained).save)
         return
     photos = photo_run()
     for part in LINKED:

@@ -14,7 +14,7 @@ Shapes: n items, M levels, q queries.
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +23,7 @@ import pandas as pd
 
 from genius.collections.layout import MIN_QUERIES
 from genius.commands import command_parser
+from genius.encoding.features import FeatureFiles
 from genius.errors import UserError
 from genius.evaluation.arguments import add_device, add_seed
 from genius.files import disk_errors_explained, link_files
@@ -106,10 +107,10 @@ def serve_ids(
     settings = settings_for(replace(SMALL, seed=seed), index.config.dim, index.n, len(data.pairs))
     shape = {"levels": len(sizes), "sizes": sizes, "geometry": False}
     learning = {"decoder": shape, "decoder_weights": (1.0,), "self_queries": asked is not None}
-    settings = with_stage_changes(with_values(settings, {"decoder": learning}), *changes).decoder
+    changed = with_stage_changes(with_values(settings, {"decoder": learning}), *changes).decoder
     targets = TargetIDs(codes, None, new.digest("fusion"), origin)
-    model, checkpoints = decoder.fit(new, data, val, targets, settings, seed, device)
-    new.publish("decoder", partial(model.save, half=settings.half), ("quantizer",))
+    model, checkpoints = decoder.fit(new, data, val, targets, changed, seed, device)
+    new.publish("decoder", partial(model.save, half=changed.half), ("quantizer",))
     draw_run(path, device, lambda _: table.stem, seed)
     checkpoints.clear()
 
@@ -161,23 +162,18 @@ def write_index_of(
 Sets = tuple[FeatureSet, FeatureSet]  # training, validation; their candidates are the items
 
 
-@dataclass(frozen=True)
-class Vectors:
-    """Embeddings in place of FeatureFiles."""
+class Vectors(FeatureFiles):
+    """Embeddings in place of files."""
 
-    embedding: np.ndarray  # (n, p, d)
-
-    @property
-    def phrasings(self) -> int:
-        return self.embedding.shape[1]
+    def __init__(self, embeddings: np.ndarray):
+        self.text = embeddings  # (n, p, d)
 
     @property
-    def progress(self) -> dict[str, str]:
-        return {"facts": checksum(self.embedding)}
+    def facts(self) -> str:
+        return checksum(self.text)
 
-    def fused(self, digest: str) -> np.ndarray:
-        """(n, p, d)."""
-        return self.embedding
+    def fused(self, fusion_digest: str) -> np.ndarray:
+        return self.text
 
 
 def query_sets(run: Run, new: Run, index: Index) -> Sets | None:
@@ -228,15 +224,16 @@ def item_sets(index: Index, seed: int) -> Sets:
 
     def of(rows: np.ndarray) -> FeatureSet:
         q = len(rows)
-        names = (
+        pairs = Pairs(
             [""] * q,
             [None] * q,
             [[""]] * q,
             np.zeros(q, dtype=np.int64),
             ["items"],
             [int(Modality.IMAGE)],
+            np.arange(q + 1),
+            rows,
         )
-        pairs = Pairs(*names, np.arange(q + 1), rows)
         return FeatureSet(candidates, pairs, Vectors(vectors[rows]), Vectors(vectors))
 
     everything = np.arange(index.n)

@@ -66,13 +66,14 @@ def index_vectors(
             *notes, f"{n:,} vectors of {dim} numbers, each scaled to length 1", sep="\n", flush=True
         )
         write_array(work / "embedding.npy", (n, dim), np.float16, vectors.normalized())
-        embeddings: Vectors = np.load(work / "embedding.npy", mmap_mode="r")
+        stored = np.load(work / "embedding.npy", mmap_mode="r")
+        embeddings: Vectors = stored
         stays = np.full(n, True)
         if known := remembered(path / COLLECTIONS):
-            content = map(vector_content, embeddings, vector_items(table, n, []))
+            content = map(vector_content, stored, vector_items(table, n, []))
             stays = np.fromiter((each not in known for each in content), dtype=bool, count=n)
             embeddings, modalities = (
-                ConcatenatedArray([embeddings], np.flatnonzero(stays)),
+                ConcatenatedArray([stored], np.flatnonzero(stays)),
                 modalities[stays],
             )
             print(f"{n - stays.sum():,} removed from the run before, so left out", flush=True)

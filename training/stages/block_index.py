@@ -199,10 +199,21 @@ def geometry_alone(quantizer: ResidualQuantizer) -> IDDecoder:
     ask.
     """
     config = quantizer.config
-    sizes = dict.fromkeys(("width", "layers", "heads", "head_width", "ff_width", "prefix"), 1)
-    options = {"dropout": 0.0, "geometry": True, "decoder_weight": 0.0}
     decoder = IDDecoder(
-        DecoderConfig(config.dim, config.levels, config.codebook_size, **sizes, **options)
+        DecoderConfig(
+            config.dim,
+            config.levels,
+            config.codebook_size,
+            width=1,
+            layers=1,
+            heads=1,
+            head_width=1,
+            ff_width=1,
+            prefix=1,
+            dropout=0.0,
+            geometry=True,
+            decoder_weight=0.0,
+        )
     )
     decoder.initialize(quantizer)
     for weight in decoder.t5.parameters():

@@ -48,11 +48,15 @@ def read_curves(run: Run) -> dict[str, list[Epoch]]:
     """Stage -> {"epoch": 0, "loss": …, …} of each epoch, as it was recorded. Raises UserError for a
     foreign file.
     """
-    file, curves = run.path / CURVES, {}
+    file, curves = run.path / CURVES, dict[str, list[Epoch]]()
     for table in Report.load(file).tables if file.exists() else ():
         names = [column.name for column in table.columns]
         curves[table.title.lower()] = [
-            {name: value for name, value in zip(names, row, strict=True) if value is not None}
+            {
+                name: value
+                for name, value in zip(names, row, strict=True)
+                if isinstance(value, int | float)
+            }
             for row in table.rows
         ]
     return curves
@@ -113,7 +117,7 @@ def _curves_plot(title: str, epochs: Sequence[Epoch], names: Sequence[str], shar
         series.append(
             Series(name.removeprefix(VALIDATION), points, [epoch[name] for epoch in known])
         )
-    positive = [value for each in series for value in each.y if value > 0]
+    positive = [value for epoch in epochs for name in names if (value := epoch.get(name, 0)) > 0]
     log = not shares and bool(positive) and max(positive) > LOG_RATIO * min(positive)
     return Plot(
         title,

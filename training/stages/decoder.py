@@ -106,8 +106,9 @@ def fit(
     decoder.to(device)
     optimizer = adamw(decoder, settings.learning_rate, WEIGHT_DECAY, BETAS, settings.decay_all)
     checkpoints = Checkpoints(run.path, "decoder", settings, seed, targets.digest, data.sources)
-    has_geometry = is_main() and targets.quantizer is not None
-    geometry_recall = validation.candidate_recall(decoder, 0.0) if has_geometry else None
+    geometry_recall = None
+    if validation and targets.quantizer is not None:
+        geometry_recall = validation.candidate_recall(decoder, 0.0)
     for epoch in checkpoints.epochs(decoder, optimizer, settings.epochs, settings.patience):
         rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
         decoder.train()
@@ -127,9 +128,9 @@ def fit(
             losses.append(loss.item())
         pace, figures = (
             seconds_per_step(started, steps),
-            {"loss": mean_over_processes(np.mean(losses))},
+            {"loss": mean_over_processes(float(np.mean(losses)))},
         )
-        if is_main():
+        if validation:
             figures["validation recall"] = validation.candidate_recall(decoder, 1.0)
             if geometry_recall is not None:
                 figures["validation recall by geometry"] = geometry_recall
@@ -139,7 +140,7 @@ def fit(
         print(f"decoder: keeping epoch {checkpoints.load_best(decoder)}, the best on validation")
     if settings.half:
         round_to_half(decoder)
-    if is_main():
+    if validation:
         weight = choose_weight(decoder, validation, settings.decoder_weights)
         decoder.config = dataclasses.replace(decoder.config, decoder_weight=weight)
     return decoder, checkpoints
@@ -156,7 +157,7 @@ def choose_weight(decoder: IDDecoder, validation: "Validation", weights: Sequenc
         "recall by decoder weight: "
         + "  ".join(f"{weight:g}: {recall:.1%}" for weight, recall in recalls.items())
     )
-    return max(recalls, key=recalls.get)
+    return max(recalls, key=recalls.__getitem__)
 
 
 class Samples:

@@ -93,7 +93,7 @@ def train(arguments: Arguments) -> None:
     # on CPUs each normalizes over its slice
     if world_size() > 1 and torch.device(arguments.device).type == "cuda":
         encoder.clip = convert_sync_batchnorm(encoder.clip)
-    encoder = encoder.to(arguments.device, memory_format=torch.channels_last)
+    encoder = encoder.to(arguments.device).to(memory_format=torch.channels_last)
     checkpoints = fit_encoder(encoder, collection, arguments) if settings.epochs else None
     round_weights(encoder, settings)
     publish(
@@ -134,9 +134,10 @@ def new_encoder(settings: EncoderSettings) -> Encoder:
         return Encoder.load(photo_run().folder("encoder"))
     if settings.pretrained and (Path(settings.pretrained) / "config.json").is_file():
         return Encoder.load(Path(settings.pretrained))
-    if settings.pretrained:
-        return Encoder.from_open_clip(settings.architecture, settings.pretrained)
     architecture = settings.architecture
+    if settings.pretrained:
+        assert isinstance(architecture, str), "a configuration has no pretrained weights"
+        return Encoder.from_open_clip(architecture, settings.pretrained)
     if isinstance(architecture, str):
         architecture = open_clip.get_model_config(architecture)
         if architecture is None:
@@ -184,8 +185,8 @@ def fit_encoder(encoder: Encoder, collection: Collection, arguments: Arguments) 
         heads.fold()
     else:
         loader_class = FeatureFusionLoader if settings.fusion == "feature" else InputLoader
-        loader = loader_class(collection, splits, arguments, encoder, swaps)
-        fit(encoder, loader, splits, arguments, checkpoints, kinds)
+        inputs = loader_class(collection, splits, arguments, encoder, swaps)
+        fit(encoder, inputs, splits, arguments, checkpoints, kinds)
     return checkpoints
 
 
@@ -252,7 +253,7 @@ def fit(
         with average.averaged_weights():
             hit_at_1, hit_at_5 = validate(encoder, loader, val_pairs, seed, kinds)
         figures = {
-            "loss": np.mean(losses),
+            "loss": float(np.mean(losses)),
             "validation hit@1": hit_at_1,
             "validation hit@5": hit_at_5,
         }

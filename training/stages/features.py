@@ -22,6 +22,7 @@ from genius.encoding.features import (
     WITH_INSTRUCTIONS,
     EncoderFeatureCache,
     EncoderInput,
+    FeatureEncoder,
     FeatureFiles,
     Lookup,
     read_progress,
@@ -38,7 +39,7 @@ from training.data.image_augmentation import open_item_image
 from training.data.pairs import CandidateTable, Pairs, draw_phrasings
 from training.distributed import barrier, broadcast_object, main_process_first, rank, world_size
 from training.stage import stage_command
-from training.stages.tower_features import Tower, known_features, look_up
+from training.stages.tower_features import known_features, look_up
 
 
 def train(arguments: Arguments) -> None:
@@ -93,7 +94,9 @@ def train(arguments: Arguments) -> None:
         return fill_files(folder, *given, arguments.workers, cache, arrays)[1]
 
     started = time.perf_counter()
-    inputs = (EncoderInput(item.image, [item.text]) for item in collection.all_candidates())
+    inputs: Iterable[EncoderInput] = (
+        EncoderInput(item.image, [item.text]) for item in collection.all_candidates()
+    )
     encoded = fill(
         "candidates",
         facts(run, candidates.content_digest, seed),
@@ -149,7 +152,7 @@ def fill_files(
     inputs: Iterable[EncoderInput],
     n: int,
     phrasings: int,
-    encoder: Encoder | Tower,
+    encoder: FeatureEncoder,
     open_path: Callable[[str], Image.Image | None],
     batch: int,
     workers: int,
@@ -267,7 +270,7 @@ class FeatureSet:
         """What a training on them depends on: the encoder, its inputs, seed and phrasings, and the
         labels.
         """
-        made_from = [files.progress["facts"] for files in (self.query_files, self.candidate_files)]
+        made_from = [files.facts for files in (self.query_files, self.candidate_files)]
         return [*made_from, self.query_files.phrasings, self.pairs.training_digest]
 
     @classmethod
@@ -304,9 +307,10 @@ def training_features(arguments: Arguments) -> tuple[FeatureSet, FeatureSet]:
     run, seed = Run(arguments.run), arguments.settings.seed
     collection = training_collection(arguments.collection, arguments.settings, run)
     candidates = CandidateTable.read(collection)
-    return tuple(
+    data, val = (
         FeatureSet.read(run, collection, candidates, split, seed) for split in ("train", "val")
     )
+    return data, val
 
 
 if __name__ == "__main__":

@@ -57,7 +57,8 @@ def train(arguments: Arguments) -> None:
     fusion = run.digest("fusion")
     if files.progress["fusion"] != fusion:  # of a run whose fusion was not trained here
         files.fuse(Fusion.load(run.folder("fusion")).to(arguments.device), fusion)
-    fused, embeddings = files.fused(fusion)[:, 0], files.embedding
+    fused: Vectors = files.fused(fusion)[:, 0]
+    embeddings: Vectors = files.embedding
     keys, modalities = candidates.keys, candidates.modalities
     if settings.pool or trained != collection:
         rows = pool_rows(collection, settings.pool, candidates)

@@ -19,7 +19,7 @@ from genius.collections.mbeir import Collection
 from genius.encoding.features import EncoderFeatureCache, EncoderInput, FeatureFiles
 from genius.errors import UserError
 from genius.files import write_json
-from genius.index.segments import ConcatenatedArray
+from genius.index.segments import ConcatenatedArray, Vectors
 from genius.models.class_bridge import BridgedHead, ClassTexts
 from genius.models.encoder import Encoder, Features
 from genius.models.heads import fold_standardization
@@ -46,6 +46,8 @@ class LockedEncoder(nn.Module):
     encoder: Encoder
     bridge: BridgedHead | None
     heads: tuple[nn.Module, nn.Module]  # of images and of texts
+    # (2, k, u) outputs of the text tower for the names and definitions of the bridge's classes
+    classes: Tensor
 
     def __init__(self, encoder: Encoder, input_dropout: float = 0.0):
         """Locks the towers. input_dropout: of their outputs. Raises UserError for a tower without a
@@ -60,8 +62,6 @@ class LockedEncoder(nn.Module):
         self.dropout = nn.Dropout(input_dropout)
         # (t,) and (u,) mean and deviation
         self.standardization: list[tuple[Tensor, Tensor] | None] = [None, None]
-        # (2, k, u) outputs of the text tower for their names and definitions
-        self.classes: Tensor | None = None
         self._embedded: Tensor | None = None
         encoder.eval().requires_grad_(False)
         for head in heads:
@@ -205,11 +205,11 @@ class LockedLoader:
             return outputs
 
         of_images = [EncoderInput(name, [""]) for name in views.names(paths)]
-        self.image_outputs = files("images", paths, of_images, "image").image
+        self.photographs = files("images", paths, of_images, "image").image
+        self.image_outputs: Vectors = self.photographs
         self.text_outputs = files(
             "texts", texts, [EncoderInput(None, [text]) for text in texts], "text"
         ).text[:, 0]
-        self.photographs = self.image_outputs
         if encoder.bridge is not None:
             outputs = torch.from_numpy(self.text_outputs[self._class_texts].astype(np.float32))
             encoder.classes = outputs.to(encoder.device)
@@ -252,27 +252,28 @@ class LockedLoader:
         """
         of_items = [normalize_text(item.text) for item in self.items]
         of_classes = [", ".join(names) for names in classes.names] + classes.definitions
-        of_queries = []  # (q, p) of each split
+        of_queries: list[np.ndarray] = []  # (q, p) of each split
         apart = self.encoder.config.apart
         for pairs, phrasings in zip(self._splits, (self.settings.locked.phrasings, 1), strict=True):
-            drawn = draw_phrasings(pairs, phrasings, rng, apart)
+            inputs = draw_phrasings(pairs, phrasings, rng, apart)
             of_queries.append(
-                np.array([list(map(normalize_text, each.texts)) for each in drawn], dtype=object)
+                np.array([list(map(normalize_text, each.texts)) for each in inputs], dtype=object)
             )
         known = dict.fromkeys([*of_items, *of_classes, *of_queries[0].flat, *of_queries[1].flat])
         pairs, queries = self._splits[0], np.arange(len(self._splits[0]))
         positives = pairs.draw_positives(queries, rng)
         # (q, p) the number of the instruction that a phrasing has instead of its own, or
         # OWN_INSTRUCTION
-        self._drawn = np.full(of_queries[0].shape, OWN_INSTRUCTION)
-        for column in range(self._drawn.shape[1] if self.swaps is not None else 0):
-            self._drawn[:, column] = drawn = self.swaps.draw(queries, positives, rng)
-            for query in np.flatnonzero(drawn != OWN_INSTRUCTION):
-                (instruction,) = self.swaps.replaced([""], drawn[[query]], rng)
-                of_queries[0][query, column] = normalize_text(
-                    query_text(instruction, pairs.texts[query])
-                )
-            known |= dict.fromkeys(of_queries[0][:, column])
+        self._drawn: np.ndarray = np.full(of_queries[0].shape, OWN_INSTRUCTION)
+        if self.swaps is not None:
+            for column in range(of_queries[0].shape[1]):
+                self._drawn[:, column] = drawn = self.swaps.draw(queries, positives, rng)
+                for query in np.flatnonzero(drawn != OWN_INSTRUCTION):
+                    (instruction,) = self.swaps.replaced([""], drawn[[query]], rng)
+                    of_queries[0][query, column] = normalize_text(
+                        query_text(instruction, pairs.texts[query])
+                    )
+                known |= dict.fromkeys(of_queries[0][:, column])
         known.pop("", None)
         if not known:
             raise UserError(f"{collection.root} has no texts")
@@ -281,7 +282,7 @@ class LockedLoader:
         self._candidate_texts = numbered(of_items, numbers)  # (c,)
         # (2, k) names, definitions
         self._class_texts = numbered(of_classes, numbers).reshape(2, -1)
-        self._query_texts = [
+        self._query_texts: list[np.ndarray] = [
             numbered(table.flat, numbers).reshape(table.shape) for table in of_queries
         ]
         return texts

@@ -67,11 +67,12 @@ def draw_run(path: Path, device: str, name_of: Callable[[int], str], seed: int =
     started = time.perf_counter()
     engine = Engine.load(path, device)
     index, run = engine.index, engine.run
+    assert run
     rows = sample_items(index, MAX_ITEMS)
     keys = np.array([id_key(item.id) for item in index.items(rows)], dtype=np.int64)
     order = np.argsort(keys)
     keys, rows = keys[order], rows[order]
-    quantizer = engine.quantizer if engine.has_codewords else None
+    quantizer = engine.quantizer if isinstance(engine.quantizer, ResidualQuantizer) else None
     depths, places = lay_out(
         features_of(index, rows), index.codes(rows), index.modalities[rows], quantizer, seed
     )
@@ -143,7 +144,7 @@ def lay_out(
             filled.append(in_a_row(means(layout, group))[group])
             continue
         with torch.inference_mode():
-            device = quantizer.codebook_0.device
+            device = quantizer.codebooks[0].device
             decoded = quantizer.decode(torch.from_numpy(distinct.astype(np.int64)).to(device))
         vectors = centered(decoded.cpu().numpy()[group], kinds)
         first = np.unique(group, return_index=True)[1]

@@ -39,6 +39,7 @@ def name_codes(path: Path, device: str) -> None:
     engine = Engine.load(path, device)
     # as it was read with the parts, so that the names fit what they are published for
     run = engine.run
+    assert run
     names = code_names(
         Profiles(engine, engine.index), engine.quantizer.config.modality_code == "forced"
     )

@@ -57,7 +57,7 @@ def adamw(
     """AdamW with weight decay of matrices only, as in the published code; decay_all: of every
     parameter.
     """
-    decayed, others = [], []
+    decayed, others = list[nn.Parameter](), list[nn.Parameter]()
     for name, parameter in model.named_parameters():
         is_matrix = parameter.ndim > 1 and not any(part in name for part in NOT_DECAYED)
         if parameter.requires_grad:
@@ -153,7 +153,7 @@ class WeightAverage(AveragedModel):
 
     def apply_averages(self) -> None:
         """The model has the averages from now on."""
-        self._set(self.module)
+        self._set(self.module.parameters())
 
     @torch.no_grad()
     def _set(self, values: Iterable[Tensor]) -> None:

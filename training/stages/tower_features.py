@@ -21,9 +21,9 @@ from PIL import Image
 from torch import Tensor, nn
 
 from genius.collections.mbeir import Collection
-from genius.encoding.features import EncoderFeatureCache, FeatureFiles
+from genius.encoding.features import EncoderFeatureCache, FeatureFiles, Lookup
 from genius.errors import UserError
-from genius.index.segments import ConcatenatedArray
+from genius.index.segments import ConcatenatedArray, Vectors
 from genius.models.class_bridge import BridgedHead
 from genius.models.encoder import Encoder, Features
 from genius.run import Run
@@ -156,7 +156,8 @@ def known_features(
     """What the heads make of the outputs in the run that are of these towers."""
     if not settings.locked.enabled:
         return EncoderFeatureCache()
-    split, lookups = encoder.split(), {}
+    split = encoder.split()
+    lookups: dict[str, Lookup] = dict.fromkeys(KINDS, lambda names: {})
     for kind, head in zip(KINDS, (split.image_head, split.text_head), strict=True):
         folder = run.path / "towers" / kind
         if not (folder / NAMES).is_file():
@@ -168,7 +169,9 @@ def known_features(
             )
         except UserError:  # of another tower or other inputs
             continue
-        outputs = files.image[:: settings.locked.views] if kind == "images" else files.text[:, 0]
+        outputs: Vectors = (
+            files.image[:: settings.locked.views] if kind == "images" else files.text[:, 0]
+        )
         if (
             kind == "images"
             and isinstance(head, BridgedHead)
@@ -185,7 +188,7 @@ def known_features(
             ]
         row = {name: number for number, name in enumerate(names)}
         lookups[kind] = partial(look_up, row, partial(_project, outputs, head))
-    return EncoderFeatureCache(**lookups)
+    return EncoderFeatureCache(lookups["images"], lookups["texts"])
 
 
 def look_up(
@@ -201,7 +204,7 @@ def look_up(
 
 
 @torch.inference_mode()
-def _project(outputs: np.ndarray, head: nn.Module, rows: np.ndarray) -> Tensor:
+def _project(outputs: Vectors, head: nn.Module, rows: np.ndarray) -> Tensor:
     """Rows (k,) of outputs (n, t) -> (k, d)."""
     inputs = torch.from_numpy(outputs[rows].astype(np.float32))
     return head(inputs.to(next(head.parameters()).device)).float().cpu()

@@ -30,7 +30,7 @@ from genius.commands import command_parser
 from genius.errors import UserError
 from genius.evaluation.arguments import add_device, add_seed
 from genius.evaluation.paper import read_published as read_table
-from genius.reports import Cell, Column, Report, Table, version
+from genius.reports import Cell, Column, Report, Table, shown, version
 from genius.runtime import keep_freed_memory
 from genius.schema import READINGS, UNREAD, Item, Query, SearchResult, source_fields
 from genius.search.batching import leave_cores_to_engines
@@ -94,8 +94,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         f"python -m training.benchmarks.asking RUN $GENIUS_DATA --seed {options.seed}",
         version(options.run),
         [kinds, named, left_out],
-        headline=f"{100 * float(row[3]):.1f} % of the first {FIRST} results are of the kind asked "
-        "for",
+        headline=f"{shown(row[3], kinds.columns[3])} % of the first {FIRST} results are of the "
+        "kind asked for",
     ).save(options.run / "reports" / "asking.json")
 
 

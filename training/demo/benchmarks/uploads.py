@@ -40,7 +40,7 @@ from genius.evaluation.arguments import add_device, add_number, add_seed
 from genius.evaluation.match import match_table
 from genius.evaluation.paper import read_published as read_table
 from genius.index.store import Index
-from genius.metrics.hit_rate import MISS, bootstrap_shares, hit_rate, interval
+from genius.metrics.hit_rate import MISS, bootstrap_shares, interval
 from genius.models.class_bridge import ClassTexts
 from genius.reports import Cell, Column, Report, Table, version
 from genius.run import Run
@@ -294,7 +294,8 @@ def rates(right: Sequence[Sequence[bool]], seed: int) -> list[Cell]:
         [list(hits).index(True) + 1 if True in hits else MISS for hits in right], dtype=np.int64
     )
     rng = np.random.default_rng(seed)
-    return [(hit_rate(ranks, k), *interval(bootstrap_shares(ranks <= k, DRAWS, rng))) for k in CUTS]
+    hits = [ranks <= k for k in CUTS]
+    return [(float(hit.mean()), *interval(bootstrap_shares(hit, DRAWS, rng))) for hit in hits]
 
 
 def measure_similar(engine: Engine, data: Path, sets: dict[str, list[Record]], seed: int) -> Table:
@@ -321,9 +322,9 @@ def measure_similar(engine: Engine, data: Path, sets: dict[str, list[Record]], s
             [bool(hit.item.image) and category(hit.item) in categories for hit in hits]
             for hits in found
         ]
-        of_first_5 = float(np.mean([hit for hits in right for hit in hits[:5]] or [0.0]))
-        asked = [entry["set"], entry["values"], entry["categories"], inside, len(sample)]
-        rows.append([*asked, *rates(right, seed), of_first_5])
+        of_first_5 = float(np.mean([hit for hits in right for hit in hits[:5]] or [False]))
+        asked: list[Cell] = [entry[name] for name in ("set", "values", "categories")]
+        rows.append([*asked, inside, len(sample), *rates(right, seed), of_first_5])
     names = ("set", "uploaded", "category in the pool", "pictures of it", "uploads")
     columns = [
         *map(Column, names),

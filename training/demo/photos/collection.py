@@ -120,7 +120,7 @@ def grocery_photos(entries: Sequence[SourceEntry]) -> list[Photo]:
         if entry.splits == {"train"}:
             by_class.setdefault(str(entry.record.attributes["class_name"]), []).append(entry)
     each = max(1, GROCERY_PHOTOS // max(1, len(by_class)))
-    photos = []
+    photos: list[Photo] = []
     for class_name, of_class in by_class.items():
         name = class_name.replace("-", " ")
         for entry in sorted(of_class, key=lambda entry: stable_hash(entry.record.id))[:each]:
@@ -173,23 +173,22 @@ def _write_shipped(
     shown = {
         name
         for scene in scenes
-        if scene.shown
+        if scene.shown and scene.image
         for name in (scene.image.path, *scene.record.captions)
     }
-    category = {}
+    category = dict[str, str]()
     for entry in entries["grocery"]:
         category |= dict.fromkeys((entry.image.path, *entry.record.captions), coarse_name(entry))
     with (root / named_pool_file(SHIPPED)).open("w", encoding="utf-8", newline="\n") as stream:
         for item in Collection(root).all_candidates():
             dataset = DATASETS[int(item.id.split(":")[0])]
-            if not ships(dataset, names.get(item.image, ""), book):
+            name = names.get(item.image or "", "")
+            if not ships(dataset, name, book):
                 continue
             if dataset == "scenes" and (item.image or item.text) not in shown:
                 continue
             if dataset in FIVE_SETS:
-                shown_as = (
-                    names[item.image] if dataset == "emoji" else category[item.image or item.text]
-                )
+                shown_as = name if dataset == "emoji" else category[item.image or item.text]
                 facts = {
                     "kind": "emoji" if dataset == "emoji" else "food",
                     "category": shown_as,

@@ -35,7 +35,7 @@ def picture_records(data: Path) -> dict[str, tuple[str, Record]]:
     set lacks one.
     """
     pictures = [example["picture"] for example in read_worked_examples() if example["picture"]]
-    records = {}
+    records: dict[str, tuple[str, Record]] = {}
     for name in sorted({picture.partition("/")[0] for picture in pictures}):
         records |= {
             f"{name}/{record.id}": (name, record) for record in read_source(data / name).records

@@ -309,15 +309,17 @@ def sightings(
     other sets no picture of the test asks.
     """
     found = []
+    entries: list[EncyclopediaEntry | None]
     for photo in photos:
         captions = photo.record.captions
+        assert photo.image  # it is in the collection
         if photo.is_scene and photo.split == "test":
             continue
         if photo.is_scene:
             named = book.captioned(captions) if len(captions) > 2 else book.mentioned(captions[-1])
             entries = [photo_entry(book, photo), *named]
         else:
-            entries = book.captioned(captions) if len(captions) > 1 else [photo_entry(book, photo)]
+            entries = [*book.captioned(captions)] if captions[1:] else [photo_entry(book, photo)]
         if photo.is_scene or (photo.split == "train" and not any(entries)):
             entries += _predicted(book, predictions, photo.image)
         found.append(
@@ -331,14 +333,15 @@ def sightings(
                 or (name == "fashion" and number % FASHION_SHARE)
             ):
                 continue
-            entries = _named(book, name, entry.record)
+            entries = [*_named(book, name, entry.record)]
             if name in ("flickr8k", "visual7w"):
                 entries += _predicted(book, predictions, entry.image)
-            found.append(Sighting(entry.image, *entry.splits, _unique(entries), entry.record.id))
+            (split,) = entry.splits
+            found.append(Sighting(entry.image, split, _unique(entries), entry.record.id))
     return found
 
 
-def _named(book: Encyclopedia, name: str, record: Record) -> list[EncyclopediaEntry | None]:
+def _named(book: Encyclopedia, name: str, record: Record) -> Sequence[EncyclopediaEntry | None]:
     """The entries that the own words of a set's picture name."""
     match name:
         case "flickr8k":

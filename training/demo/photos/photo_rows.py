@@ -54,9 +54,12 @@ def captioned(draft: Draft, photos: Sequence[Photo], images: Sequence[Candidate]
     for photo, image in zip(photos, images, strict=True):
         if len(photo.record.captions) > 1:
             first, *others = photo.record.captions
-            of_photo = {"source": text_facts(photo), "describes": photo.image}
+            facts = text_facts(photo)
             texts = [
-                draft.candidate((3,), (photo.split,), text=text, **of_photo) for text in others
+                draft.candidate(
+                    (3,), (photo.split,), text=text, source=facts, describes=photo.image
+                )
+                for text in others
             ]
             draft.ask(3, photo.split, texts, image=photo.image)
             if not photo.query_only:
@@ -233,9 +236,8 @@ def scene_rows(draft: Draft, book: Encyclopedia, scenes: Sequence[Photo]) -> Non
         scene.facts["category"] = own_kinds[0] if own_kinds else NO_CATEGORY
         image, facts = picture(draft, scene), text_facts(scene)
         first, *others = scene.record.captions
-        of_scene = {"source": facts, "describes": scene.image}
         texts = [
-            draft.candidate((3,), (scene.split,), text=text, **of_scene)
+            draft.candidate((3,), (scene.split,), text=text, source=facts, describes=scene.image)
             for text in others or [first]
         ]
         draft.ask(3, scene.split, texts, image=scene.image)

@@ -197,7 +197,9 @@ def join(groups: Sequence[int], names: Sequence[str]) -> list[int]:
     return first_members(len(groups), *zip(*enumerate(groups), *named, strict=True))
 
 
-def first_members(n: int, ones: Sequence[int], others: Sequence[int]) -> list[int]:
+def first_members(
+    n: int, ones: Sequence[int] | np.ndarray, others: Sequence[int] | np.ndarray
+) -> list[int]:
     """For each of n numbers the first one that it is linked to, over others or not; `ones` are
     linked to `others`.
     """

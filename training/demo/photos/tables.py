@@ -43,7 +43,14 @@ class Terms:
 
 
 SETS = {  # by the name of the dataset, or by the field `set` of a photograph
-    row.pop("set"): Terms(**row | {"ships": row["ships"] == "yes"})
+    row["set"]: Terms(
+        row["title"],
+        row["license"],
+        row["credit"],
+        row["origin"],
+        row["ships"] == "yes",
+        row["reason"],
+    )
     for row in read_table(FOLDER / "sets.tsv")
 }
 # (dataset, task, "training" or "held out"), in their order

@@ -45,14 +45,18 @@ def main(arguments: list[str] | None = None) -> None:
         "collection", type=Path, help="the M-BEIR-format directory that RUN was trained on"
     )
     parser.add_argument("run", type=Path, help="a trained run with its features")
-    numbers, seeds = (
-        ",".join(DEFAULT_TABLES),
-        "of the trainings of each variant (default: %(default)s)",
+    parser.add_argument(
+        "--tables",
+        default=",".join(DEFAULT_TABLES),
+        metavar="N,N,…",
+        help="tables to make (default: %(default)s)",
     )
     parser.add_argument(
-        "--tables", default=numbers, metavar="N,N,…", help="tables to make (default: %(default)s)"
+        "--seeds",
+        default="0,1,2",
+        metavar="N,N,…",
+        help="of the trainings of each variant (default: %(default)s)",
     )
-    parser.add_argument("--seeds", default="0,1,2", metavar="N,N,…", help=seeds)
     add_number(
         parser, "--limit", default=LIMIT, help="test queries of each column (default: %(default)s)"
     )

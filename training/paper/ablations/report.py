@@ -81,9 +81,11 @@ def _table(table: AblationTable, results: Results) -> tuple[Table, Plot]:
         headings.append(reports.Column(_heading(dataset, column), "%", best="high"))
         headings.append(reports.Column(f"paper, {_heading(column.dataset, column)}", "%"))
     headings += [reports.Column("average", "%", best="high"), reports.Column("paper, average", "%")]
-    rows, means = [], []
+    rows, means = list[list[Cell]](), list[np.ndarray]()
+    known: dict[str, float] = {}  # variant -> the published average
     for variant in table.variants:
-        rates, cells = _rates(table, variant, columns, results), [variant.name]
+        rates = _rates(table, variant, columns, results)
+        cells: list[Cell] = [variant.name]
         printed = [
             variant.published[table.columns.index(column)] / 100
             for column in columns
@@ -92,15 +94,14 @@ def _table(table: AblationTable, results: Results) -> tuple[Table, Plot]:
         for number in range(len(columns)):
             cells += [estimate(rates[:, number]), printed[number] if printed else None]
         means.append(rates[:, averaged].mean(axis=1))
-        printed_average = (
-            float(np.mean([printed[number] for number in averaged])) if printed else None
-        )
-        rows.append([*cells, estimate(means[-1]), printed_average])
-    title, known = f"{table.name}: {table.title}", [row for row in rows if row[-1] is not None]
+        if printed:
+            known[variant.name] = float(np.mean([printed[number] for number in averaged]))
+        rows.append([*cells, estimate(means[-1]), known.get(variant.name)])
+    title, names = f"{table.name}: {table.title}", [variant.name for variant in table.variants]
     intervals = [row[-2][1:] if isinstance(row[-2], tuple) else None for row in rows]
     series = [
-        Series("here", [float(mean.mean()) for mean in means], [row[0] for row in rows], intervals),
-        Series("the paper", [row[-1] for row in known], [row[0] for row in known]),
+        Series("here", [float(mean.mean()) for mean in means], names, intervals),
+        Series("the paper", list(known.values()), list(known)),
     ]
     plot = Plot(title, "marks", Axis("average hit rate", "%"), Axis("variant"), series)
     return Table(title, headings, rows, f"Searched in the {table.scope} pool."), plot

@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 from PIL.Image import Image
 from pydantic import TypeAdapter
-from torch import nn
 from tqdm import tqdm
 
 from genius.collections.images import open_image
@@ -29,6 +28,7 @@ from genius.evaluation.queries import QuerySet, read_queries
 from genius.evaluation.systems import K
 from genius.files import remove_folder, write_text
 from genius.metrics.hit_rate import CUTS, first_hits, headline_cut, hit_rate
+from genius.models.absent import NoCodewords, NoCodewordsConfig
 from genius.models.encoder import Encoder
 from genius.models.feature_fusion import FeatureFusionEncoder
 from genius.models.fusion import Fusion
@@ -74,11 +74,14 @@ class Result:
 
     row: Row
     dataset: str  # that stands for it
-    rates: dict[str, dict[int, float]]  # name of the search -> k -> hit rate
+    # name of the search -> k -> hit rate; None: without queries
+    rates: dict[str, dict[int, float | None]]
 
     def rate(self, search: str, cut: int) -> float:
         """Hit rate at a cut; 0: at the usual one of the dataset."""
-        return self.rates[search][cut or headline_cut(self.dataset)]
+        rate = self.rates[search][cut or headline_cut(self.dataset)]
+        assert rate is not None
+        return rate
 
 
 RESULTS_TYPE = TypeAdapter(list[Result])
@@ -179,19 +182,22 @@ class Trainer:
         else:
             fusion = Fusion.load(Run(work).folder("fusion"))
         index = self.index.with_ids(ids.codes[self.item_rows], code_sizes)
-        engine = Engine(self.engine.encoder, fusion, nn.Identity(), model, index, self.device)
+        of_ids = ids.quantizer or NoCodewords(NoCodewordsConfig(index.config.dim, code_sizes))
+        engine = Engine(self.engine.encoder, fusion, of_ids, model, index, self.device)
         columns = {
             column.row: self.columns[column.row] for column in FIVE if column.row in self.columns
         }
         rows = tuple(f"{queries.row.task}:{queries.row.dataset}" for queries in columns.values())
-        chosen = {
-            "systems": tuple(SYSTEMS.values()),
-            "details": False,
-            "rows": rows,
-            "items": SPLIT,
-        }
         sizes = BEAM_SIZES if training.key == self.base.key else (BEAMS,)
-        options = EvaluationOptions(SPLIT, sizes, self.limit, **chosen)
+        options = EvaluationOptions(
+            SPLIT,
+            sizes,
+            self.limit,
+            systems=tuple(SYSTEMS.values()),
+            details=False,
+            rows=rows,
+            items=SPLIT,
+        )
         evaluation, results = evaluate(engine, self.collection, options), []
         for row, queries in columns.items():
             rates = {}
@@ -281,7 +287,7 @@ class Trainer:
         for row, queries in self.columns.items():
             asked = [
                 embedded(
-                    [query.image for query in batch],
+                    [query.image if isinstance(query.image, Image) else None for query in batch],
                     [query_text(query.instruction, query.text) for query in batch],
                 )
                 for batch in queries.opened(self.collection, BATCH)

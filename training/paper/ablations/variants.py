@@ -13,7 +13,7 @@ genius/evaluation/published.
 """
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -85,7 +85,7 @@ class Variant:
     """A row of a table."""
 
     name: str
-    published: tuple[float | None, ...]  # by column; empty: the paper has no such row
+    published: tuple[float, ...]  # by column; empty: the paper has no such row
     changes: tuple[str, ...] = ()  # of the settings of the run, see `translated`
     scheme: str = ""
     beams: int = BEAMS  # 0: dense search by the encoder
@@ -182,11 +182,15 @@ def read_variants() -> dict[str, tuple[Variant, ...]]:
         for line in PUBLISHED_CAPTIONS
         if line["set"] == line["trained on"] == MSCOCO and line["method"] != OTHERWISE_IN_TABLE_3
     }
-    elsewhere = {"S7": captions, "S8": TABLE_8.by_system(), "S9": TABLE_9.by_system()}
+    elsewhere: dict[str, Mapping[str, Iterable[float | None]]] = {
+        "S7": captions,
+        "S8": TABLE_8.by_system(),
+        "S9": TABLE_9.by_system(),
+    }
     variants: dict[str, tuple[Variant, ...]] = {}
     for line in read_published(Path(__file__).with_name("variants.tsv")):
         table, name = line["table"], line["variant"]
-        printed = (
+        printed: Iterable[float | None] = (
             elsewhere[table].get(name, ())
             if table in elsewhere
             else map(float, line["published"].split())
@@ -197,7 +201,8 @@ def read_variants() -> dict[str, tuple[Variant, ...]]:
             int(line["beams"]),
             line["reranked"] == "yes",
         )
-        variants[table] = (*variants.get(table, ()), Variant(name, tuple(printed), *how))
+        published = tuple(figure for figure in printed if figure is not None)  # none is missing
+        variants[table] = (*variants.get(table, ()), Variant(name, published, *how))
     return variants
 
 

@@ -201,11 +201,11 @@ def main(arguments: Sequence[str] | None = None, sizes: Settings = PAPER) -> Non
     weights = "weights to leave out; * matches anything"
     parser.add_argument("--leave-out", action="append", default=[], metavar="NAME", help=weights)
     options = parser.parse_args(arguments)
-    read = [
-        name and Checkpoint.read(local_file(name))
-        for name in (options.clip_sf, options.genius, options.rq)
-    ]
-    published = convert(*read, options.leave_out, sizes)
+    clip_sf, genius = (
+        Checkpoint.read(local_file(name)) for name in (options.clip_sf, options.genius)
+    )
+    rq = Checkpoint.read(local_file(options.rq)) if options.rq else None
+    published = convert(clip_sf, genius, rq, options.leave_out, sizes)
     publish(published, options.destination)
     print(
         "\n".join(

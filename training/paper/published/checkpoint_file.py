@@ -67,11 +67,11 @@ class Checkpoint:
             raise UserError(f"{file} does not exist")
         try:
             inert = [
-                (Inert, f"{module}.{name}")
+                f"{module}.{name}"
                 for module, names in CONFIGURATION.items()
                 for name in names.split()
             ]
-            with torch.serialization.safe_globals(inert):
+            with torch.serialization.safe_globals([(Inert, name) for name in inert]):
                 strange = torch.serialization.get_unsafe_globals_in_checkpoint(file)
                 content = (
                     {}
