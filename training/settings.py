@@ -269,7 +269,9 @@ def with_stage_changes(settings: Settings, *changes: str) -> Settings:
         path, equals, text = change.partition("=")
         if not equals:
             raise UserError(f"--set {change}: expected STAGE.NAME=VALUE, e.g. encoder.epochs=3")
-        owner, place, names = settings, values, path.split(".")
+        owner = settings
+        place = values
+        names = path.split(".")
         for depth, name in enumerate(names, 1):
             types = get_type_hints(type(owner))
             if name not in types:
@@ -282,7 +284,8 @@ def with_stage_changes(settings: Settings, *changes: str) -> Settings:
                     f"--set {change}: expected a value like {json.dumps(old, default=str)}"
                 )
             if depth < len(names):
-                owner, place = old, place.setdefault(name, {})
+                owner = old
+                place = place.setdefault(name, {})
             else:
                 place[name] = _parse_value(types[name], old, text, change)
     for stage, of_stage in values.items():

@@ -78,7 +78,8 @@ def run_stage(name: str, train: Callable[[Arguments], None], arguments: Argument
     run, or it cannot be written.
     """
     with only_trainer(arguments.run):
-        run, stamp = Run(arguments.run), records_stamp(arguments.collection)
+        run = Run(arguments.run)
+        stamp = records_stamp(arguments.collection)
         if name in OF_WEIGHTS and "left_out" in run.manifest:
             raise UserError(
                 f"{run.path} has published weights, which training would replace; index a "
@@ -106,7 +107,8 @@ def only_trainer(run: Path) -> Iterator[None]:
     end, as after a mistyped argument. Raises UserError, on all processes, if another one has locked
     the run, or if it is a file or cannot be made; and for a full disk.
     """
-    given, run = run, run.resolve()
+    given = run
+    run = run.resolve()
     if run in locked_runs:
         yield
         return
@@ -201,10 +203,12 @@ def is_done(name: str, arguments: Arguments) -> bool:
     run = Run(arguments.run)
     done = run.manifest.get("stages", {}).get(name)
     if done and done["facts"] != facts(name, arguments):
-        known, asked = run.manifest["collection"], str(arguments.collection.resolve())
+        known = run.manifest["collection"]
+        asked = str(arguments.collection.resolve())
         made, others = "from another collection or with other settings", "another RUN"
         if known != asked:
-            made, others = f"from the collection {known}, not {asked}", "that one, or another RUN"
+            made = f"from the collection {known}, not {asked}"
+            others = "that one, or another RUN"
         kind = OtherSettings if known == asked else UserError
         raise kind(
             f"the {name} of {arguments.run} was made {made}; name {others}, or repeat the stage: "

@@ -57,7 +57,8 @@ class Agents:
 
     def tool(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function as a tool: its picture is a text, and its answer is content."""
-        hints, signature = get_type_hints(function), inspect.signature(function)
+        hints = get_type_hints(function)
+        signature = inspect.signature(function)
         pictured = [name for name, kind in hints.items() if kind == gr.FileData | None]
 
         async def call(context: Context, **arguments: Any) -> list[TextContent | ImageContent]:

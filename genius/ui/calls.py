@@ -91,7 +91,8 @@ class Calls:
         try:
             yield call
         finally:
-            call.state, call.answered = "answered", time.monotonic()
+            call.state = "answered"
+            call.answered = time.monotonic()
             caller.reset(tokens[0])
             asker.reset(tokens[1])
 

@@ -58,7 +58,9 @@ class Endpoints:
     ):
         self.public = {function.__name__: function for function in public}
         self.functions = self.public | {function.__name__: function for function in page}
-        self.engine, self.record, self.calls = engine, record, Calls(most)
+        self.engine = engine
+        self.record = record
+        self.calls = Calls(most)
 
     @contextmanager
     def answering(self, name: str, call_id: str) -> Iterator[None]:
@@ -93,7 +95,8 @@ class Endpoints:
             """Gradio asks for each value on another thread; what is set around the function is of
             one context.
             """
-            context, values = copy_context(), stream(*arguments)
+            context = copy_context()
+            values = stream(*arguments)
             try:
                 while True:
                     yield context.run(next, values)

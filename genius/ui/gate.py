@@ -95,7 +95,8 @@ class Gate:
         try:
             check_files(data)
         except UserError as error:  # told by the stream of the answer, where every client reads it
-            call.refusal, data = str(error), [None] * len(data)
+            call.refusal = str(error)
+            data = [None] * len(data)
         asked: dict[str, Any] = {"data": data}
         path = f"{API}/call/{name}"
         if by_number:
@@ -161,7 +162,11 @@ class Accepting:
     """
 
     def __init__(self, call: Call, session: str | None, send: Send):
-        self.call, self.session, self._send, self.body, self.status = call, session, send, b"", 0
+        self.call = call
+        self.session = session
+        self._send = send
+        self.body = b""
+        self.status = 0
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -235,7 +240,8 @@ async def read_body(receive: Receive) -> bytes:
         message = await receive()
         if message["type"] == "http.disconnect":
             break
-        body, more = body + message.get("body", b""), message.get("more_body", False)
+        body = body + message.get("body", b"")
+        more = message.get("more_body", False)
     return body
 
 

@@ -65,10 +65,8 @@ class Login:
             fields = {
                 key: values[0] for key, values in parse_qs((await request.body()).decode()).items()
             }
-        name, reads_page = (
-            fields.get("username", ""),
-            "text/html" in request.headers.get("accept", ""),
-        )
+        name = fields.get("username", "")
+        reads_page = "text/html" in request.headers.get("accept", "")
         if not self.knows(name, fields.get("password", "")):
             return self.page(WRONG, 400) if reads_page else json_refusal(400, WRONG)
         answer = RedirectResponse("./", 303) if reads_page else JSONResponse({"success": True})

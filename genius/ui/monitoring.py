@@ -141,7 +141,8 @@ class Monitor:
     def record_call(self, run: str, function: str, open_call: "Call") -> Iterator[None]:
         """Count and log the call that the block answers."""
         call = LoggedCall(self, run, function, open_call)
-        token, outcome = current_call.set(call), Outcome()
+        token = current_call.set(call)
+        outcome = Outcome()
         try:
             with outcome:
                 yield
@@ -172,7 +173,8 @@ def record_search(query: Query, mode: str, count: int = 1) -> Iterator[None]:
     empty = not query.text and query.image is None
     kind = "empty" if empty else Modality.of(query.text, query.image).name.lower()
     # few values, whatever a client sends
-    call.kind, call.mode = kind, mode if mode in MODES else "unknown"
+    call.kind = kind
+    call.mode = mode if mode in MODES else "unknown"
     outcome = Outcome()
     try:
         with outcome:
@@ -207,7 +209,8 @@ class Traffic:
         if self.monitor.state == "draining" and not is_allowed_while_draining(scope):
             sentence = "The server is shutting down; try again in a minute."
             return await refusal(scope, 503, sentence)(scope, receive, send_counted)
-        post, upload = scope["method"] == "POST", posts_to(scope, "upload")
+        post = scope["method"] == "POST"
+        upload = posts_to(scope, "upload")
         self.monitor.posts += post
         self.monitor.uploads.inc(upload)
         try:
@@ -235,7 +238,8 @@ def configure_logs(as_json: bool) -> None:
         handler.setFormatter(JsonFormatter())
         logging.getLogger().handlers = [handler]
         logging.captureWarnings(True)
-    SERVER_LOG.handlers, SERVER_LOG.propagate = [] if as_json else [handler], as_json
+    SERVER_LOG.handlers = [] if as_json else [handler]
+    SERVER_LOG.propagate = as_json
     SERVER_LOG.setLevel(logging.INFO)
     CALL_LOG.setLevel(logging.INFO if as_json else logging.WARNING)
 

@@ -45,7 +45,9 @@ class Page:
     endpoints: Endpoints
 
     def __init__(self, engine: Engine, served: ServedRun):
-        self.engine, self.served, self.ended = engine, served, False
+        self.engine = engine
+        self.served = served
+        self.ended = False
         context = Context(engine, served)
         panels = [panel(context) for panel in PANELS]
         self.public = [function for panel in panels for function in panel.endpoints]

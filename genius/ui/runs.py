@@ -67,12 +67,10 @@ class Runs:
         monitor: Monitor,
         login: Login,
     ):
-        self.runs, self.mount, self.monitor, self.login = (
-            {run.name: run for run in runs},
-            mount,
-            monitor,
-            login,
-        )
+        self.runs = {run.name: run for run in runs}
+        self.mount = mount
+        self.monitor = monitor
+        self.login = login
         self.files = PageFiles()
         self.mounted: dict[str, Starlette] = {}
         self.loading: dict[str, asyncio.Task[None]] = {}

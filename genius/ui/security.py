@@ -107,7 +107,9 @@ class Guard:
 
     def refusal(self, scope: Scope, headers: Headers) -> JSONResponse | None:
         """The answer to a request that is refused for its headers."""
-        host, origin, client = headers.get("host", ""), headers.get("origin"), client_of(scope)
+        host = headers.get("host", "")
+        origin = headers.get("origin")
+        client = client_of(scope)
         if self.checks_host and not self.is_own_host(host):
             return json_refusal(
                 421,
@@ -247,7 +249,8 @@ class Exchange:
     def count_login(self, status: int) -> None:
         """Count a failed login before it is answered. Whoever sent many at once learns no more of
         them than of as many in turn, not even which succeeded."""
-        client, failed = client_of(self.scope), self.guard.failed_logins
+        client = client_of(self.scope)
+        failed = self.guard.failed_logins
         if failed.exhausted(client):
             self.refusal = too_many_logins()
         elif status in (400, 401):

@@ -60,11 +60,9 @@ class Front:
     """
 
     def __init__(self, app: ASGIApp, root_path: str):
-        self.app, self.prefix, self.name = (
-            app,
-            urlsplit(root_path).path.rstrip("/"),
-            secrets.token_hex(8).encode(),
-        )
+        self.app = app
+        self.prefix = urlsplit(root_path).path.rstrip("/")
+        self.name = secrets.token_hex(8).encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_named(message: Message) -> None:
@@ -101,7 +99,9 @@ class Server:
     """The pages, served by a thread of its own."""
 
     def __init__(self, app: Starlette, runs: Runs, listener: socket.socket, hosting: Hosting):
-        self.runs, self.monitor, self.drain_seconds = runs, runs.monitor, hosting.drain_seconds
+        self.runs = runs
+        self.monitor = runs.monitor
+        self.drain_seconds = hosting.drain_seconds
         host = hosting.host
         name = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
         self.address = f"http://{name}:{listener.getsockname()[1]}"
@@ -188,7 +188,8 @@ def serve(runs: Sequence[HostedRun], hosting: Hosting) -> Server:
 
     Raises UserError if the address is taken, and what loading the run raises.
     """
-    monitor, login = Monitor(), Login(hosting.logins, cross_site=bool(hosting.policy.origins))
+    monitor = Monitor()
+    login = Login(hosting.logins, cross_site=bool(hosting.policy.origins))
     pages = Runs(
         runs, lambda page, name, path: mount(page, name, path, hosting, monitor), monitor, login
     )

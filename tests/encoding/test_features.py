@@ -56,7 +56,8 @@ def test_features_in_files_are_those_of_the_encoder(tmp_path):
 def test_gpus_multiply_in_tf32_while_features_are_computed_and_not_afterwards(
     tmp_path, monkeypatch
 ):
-    precisions, encode = [], Encoder.encode_present
+    precisions = []
+    encode = Encoder.encode_present
 
     def note(self, *arguments):
         precisions.append(torch.backends.cuda.matmul.fp32_precision)
@@ -213,7 +214,8 @@ def test_an_image_of_several_inputs_is_opened_once_and_a_known_one_never(tmp_pat
 
 
 def test_a_further_lookup_is_asked_for_what_the_first_does_not_know():
-    one, two = torch.ones(DIM), torch.zeros(DIM)
+    one = torch.ones(DIM)
+    two = torch.zeros(DIM)
     asked = []
 
     def further(paths):
@@ -231,7 +233,8 @@ def test_a_further_lookup_is_asked_for_what_the_first_does_not_know():
 
 
 def test_a_text_that_inputs_share_is_encoded_once(tmp_path, monkeypatch):
-    encoder, encoded = tiny_encoder(), []
+    encoder = tiny_encoder()
+    encoded = []
     encode = encoder.encode
 
     def counting(images, texts):

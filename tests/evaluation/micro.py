@@ -34,7 +34,8 @@ def write_micro_collection(root: Path) -> Collection:
     rng = np.random.default_rng(5)
     with new_collection(root) as writer:
         for number in range(2 * PER_KIND):
-            split, text = SPLIT_OF[number % 4], f"A {COLOURS[number % 8]} {THINGS[number // 8]}."
+            split = SPLIT_OF[number % 4]
+            text = f"A {COLOURS[number % 8]} {THINGS[number // 8]}."
             made = json.dumps({"colour": COLOURS[number % 8], "thing": THINGS[number // 8]})
             pixels = rng.integers(0, 255, (3, 4, 3), dtype=np.uint8)
             stream = io.BytesIO()
@@ -42,7 +43,8 @@ def write_micro_collection(root: Path) -> Collection:
             path = f"images/{number}.png"
             writer.image(path, stream.getvalue())
             if number < PER_KIND:
-                picture, words = f"0:{number}", f"0:{100 + number}"
+                picture = f"0:{number}"
+                words = f"0:{100 + number}"
                 writer.candidate(Item(picture, Modality.IMAGE, image=path), "shapes", [0], [split])
                 writer.candidate(Item(words, Modality.TEXT, text), "shapes", [3], [split])
                 answers = {7: ("0:0",), 11: ("0:11", "0:4")}.get(number, (picture,))
@@ -86,27 +88,25 @@ def publish_micro_run(path: Path, collection: Collection) -> Run:
     """Tiny models with random weights, codebooks that fit the items, and an index of the whole
     collection.
     """
-    run, items = Run(path), list(collection.all_candidates())
+    run = Run(path)
+    items = list(collection.all_candidates())
     images = [
         Image.open(collection.image_path(item.image)).convert("RGB") if item.image else None
         for item in items
     ]
-    encoder, fusion, quantizer, decoder = (
-        tiny_encoder(),
-        tiny_fusion(),
-        tiny_quantizer(),
-        tiny_decoder(),
-    )
-    features, modalities = (
-        encoder.encode(images, [item.text for item in items]),
-        torch.tensor([item.modality for item in items]),
-    )
+    encoder = tiny_encoder()
+    fusion = tiny_fusion()
+    quantizer = tiny_quantizer()
+    decoder = tiny_decoder()
+    features = encoder.encode(images, [item.text for item in items])
+    modalities = torch.tensor([item.modality for item in items])
     with torch.no_grad():
         z = fusion(features)
     quantizer.initialize(z, modalities, seed=0)
     decoder.initialize(quantizer)
     codes = quantizer.encode(z, modalities).numpy()
-    vectors, sizes = features.embedding().numpy(), quantizer.config.code_sizes
+    vectors = features.embedding().numpy()
+    sizes = quantizer.config.code_sizes
     index = {
         "items": items,
         "codes": codes,

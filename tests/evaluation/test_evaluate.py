@@ -77,7 +77,8 @@ def test_dense_agrees_with_ranking_all_items_by_hand(found, engine, collection):
             )
             ids = [item.id for item in source if pool.kind.items == "all" or item.id in tested]
             vectors = engine.index.embeddings[engine.index.rows_of(ids)].astype(np.float64)
-            counts, queries = dict.fromkeys(CUTS, 0), list(collection.queries("test", of))
+            counts = dict.fromkeys(CUTS, 0)
+            queries = list(collection.queries("test", of))
             for query in queries:
                 order = np.argsort(-(vectors @ embedded[of.task, query.id]), kind="stable")
                 for k in CUTS:
@@ -159,7 +160,8 @@ def test_a_variant_is_evaluated_on_some_rows_by_some_systems(engine, collection,
 
 
 def test_a_pool_with_several_uses_is_built_once(engine, collection, monkeypatch):
-    built, build = [], Index.pool
+    built = []
+    build = Index.pool
     monkeypatch.setattr(Index, "pool", lambda *given: built.append(len(given[1])) or build(*given))
     evaluate(engine, collection, EvaluationOptions(beams=(4,), systems=("scan",), details=False))
     tested = len(list(collection.candidates("union_test")))
@@ -212,7 +214,8 @@ def searched(
     """Query i has the positive i; "beam + re-rank" has ranks of its own, every other search by IDs
     those of `others`. The pool lacks item 0; the first codes of queries are right by turns.
     """
-    count, n = len(dense), 9
+    count = len(dense)
+    n = 9
     targets = np.isin(np.arange(n), [*seen, 5])
     positives = [
         [at] if at in (*seen, *new) else [at, 5] if at not in seen else [at] for at in range(count)
@@ -317,7 +320,8 @@ def test_intervals_contain_their_rate_and_are_narrower_for_many_rows_and_for_pai
 
 @pytest.mark.parametrize(("misses", "share"), [(9, 1.0), (10, None)])
 def test_a_share_needs_a_dense_search_that_reaches_ten_percent(misses, share):
-    ranks, positives = np.array([1] + [MISS] * misses), Qrels.from_lists([[0]] * (1 + misses))
+    ranks = np.array([1] + [MISS] * misses)
+    positives = Qrels.from_lists([[0]] * (1 + misses))
     queries = QuerySet(
         BenchmarkRow(0, 0, "shapes"), [None] * len(ranks), [], positives, np.zeros(0)
     )
@@ -331,7 +335,8 @@ def test_a_share_needs_a_dense_search_that_reaches_ten_percent(misses, share):
 class Indexed:
     """Level 1 is the kind; every second item shares its ID with the one before."""
 
-    n, code_sizes = 90, (3, 4, 5)
+    n = 90
+    code_sizes = (3, 4, 5)
     modalities = np.zeros(90, dtype=np.uint8)
 
     def codes(self, rows):
@@ -388,7 +393,8 @@ def test_the_mean_over_phrasings_agrees_with_the_benchmarks_count_one_phrasing_a
     phrased, engine, partly_unknown
 ):
     """As M-BEIR's evaluation counts: 1 if any relevant one is among the first k."""
-    ids, rates = [item.id for item in engine.index.items(range(engine.index.n))], []
+    ids = [item.id for item in engine.index.items(range(engine.index.n))]
+    rates = []
     first, *_ = read_queries(partly_unknown, engine.index, "test", limit=None, seed=0)
     for phrasing in PHRASINGS:
         hits = []

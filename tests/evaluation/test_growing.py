@@ -61,11 +61,13 @@ def test_a_query_with_positives_of_both_kinds_or_with_none_in_the_index_is_in_ne
 
 
 def test_dense_hits_agree_with_sorting_all_cosines(engine, collection, queries):
-    items, targets = np.arange(engine.index.n), training_targets(collection, engine.index)
+    items = np.arange(engine.index.n)
+    targets = training_targets(collection, engine.index)
     cosines = queries.encoded.embeddings.numpy() @ engine.index.embeddings.astype(np.float32).T
     positives = np.split(queries.qrels.rows, queries.qrels.offsets[1:-1])
     present = [number for number, rows in enumerate(positives) if len(rows) and targets[rows].all()]
-    pool, hits = items[targets], []
+    pool = items[targets]
+    hits = []
     for number in present:
         first = pool[np.argsort(-cosines[number, pool])[:5]]
         hits.append(bool(set(first.tolist()) & set(positives[number].tolist())))

@@ -90,7 +90,8 @@ def test_a_limit_takes_a_sample_that_the_order_of_the_file_does_not_change(
 ):
     file = broken.root / "query/test/mbeir_shapes_task0_test.jsonl"
     file.write_text("\n".join(reversed(file.read_text(encoding="utf-8").splitlines())) + "\n")
-    sample, of_reversed = read(collection, engine, limit=2)[0], read(broken, engine, limit=2)[0]
+    sample = read(collection, engine, limit=2)[0]
+    of_reversed = read(broken, engine, limit=2)[0]
     assert len(sample) == 2 and sample.queries == of_reversed.queries
     assert any(
         read(collection, engine, limit=2, seed=seed)[0].queries != sample.queries
@@ -187,7 +188,8 @@ def named(pools):
 
 
 def test_every_row_has_its_four_pools(collection, engine):
-    rows, everything = collection.rows(), np.arange(engine.index.n)
+    rows = collection.rows()
+    everything = np.arange(engine.index.n)
     found = named(read_pools(collection, engine.index, rows, "test"))
     tested = np.unique(
         engine.index.rows_of(item.id for item in collection.candidates("union_test"))
@@ -227,10 +229,8 @@ class IndexOf:
 @pytest.mark.parametrize("split", ["test", "val"])
 def test_an_index_of_one_pool_is_searched_as_that_pool(collection, split):
     """As the shipped run, whose index lacks what was for training alone."""
-    index, rows = (
-        IndexOf(item.id for item in collection.candidates("union_test")),
-        collection.rows(),
-    )
+    index = IndexOf(item.id for item in collection.candidates("union_test"))
+    rows = collection.rows()
     found = named(read_pools(collection, index, rows, split))
     assert len(found) == 2 * len(rows)
     for number, row in enumerate(rows):

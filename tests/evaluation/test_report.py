@@ -87,14 +87,13 @@ def test_every_pool_has_its_hit_rates_its_ladder_and_all_cuts(report, found):
 
 
 def test_averages_differences_and_candidates_have_a_line_for_each_pool(report, found):
-    averages, pairs = (
-        table(report, "Averages over rows"),
-        table(report, "Differences between systems"),
-    )
+    averages = table(report, "Averages over rows")
+    pairs = table(report, "Differences between systems")
     beams = table(report, "Candidates, averages over rows")
     for pool in found.pools:
         for name in pool.average.systems.index:
-            line, figure = averages[str(pool.kind), name], partial(pool.average.figure, name)
+            line = averages[str(pool.kind), name]
+            figure = partial(pool.average.figure, name)
             assert [line["hit rate"], line["hit@10"]] == [pool.average.rate(name), figure("hit@10")]
             assert line["of dense"] == figure("of dense")
             if name != "dense":
@@ -173,10 +172,8 @@ def test_the_command_prints_and_writes_its_report(run, tmp_path, capsys):
 
 
 def test_a_wrong_collection_is_refused_and_writes_nothing(run, collection, tmp_path):
-    copy, other = (
-        shutil.copytree(run, tmp_path / "copy"),
-        shutil.copytree(collection.root, tmp_path / "other"),
-    )
+    copy = shutil.copytree(run, tmp_path / "copy")
+    other = shutil.copytree(collection.root, tmp_path / "other")
     for file in (other / "cand_pool").rglob("*.jsonl"):
         file.write_text(file.read_text(encoding="utf-8").replace('"1:', '"2:'))
     with pytest.raises(UserError, match="holds items that the index does not"):

@@ -68,7 +68,8 @@ def test_the_kind_of_a_first_code_is_that_of_most_of_its_items():
     codes = np.array([[3, 0], [3, 1], [0, 0], [3, 0], [2, 1], [0, 1]])
 
     class Emerged:
-        modalities, code_sizes = np.array([0, 0, 1, 1, 2, 1]), (4, 2)
+        modalities = np.array([0, 0, 1, 1, 2, 1])
+        code_sizes = (4, 2)
 
         def pool(self):
             return Pool.build(pack(codes, self.code_sizes), self.code_sizes, np.arange(6), "cpu")

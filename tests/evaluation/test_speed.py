@@ -235,7 +235,8 @@ def test_figure_4_asks_for_images_with_texts_of_the_run(engine):
 
 
 def test_a_whole_query_never_shows_the_engine_a_picture_that_it_knows(engine, monkeypatch):
-    shown, search = [], engine.search
+    shown = []
+    search = engine.search
     monkeypatch.setattr(
         engine, "search", lambda queries, how: shown.extend(queries) or search(queries, how)
     )

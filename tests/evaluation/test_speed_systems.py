@@ -105,7 +105,8 @@ def exact_ivf(embeddings: np.ndarray, lists: int, code_bytes: int, training: int
     """In place of IVF-PQ, whose training takes long: one list, whole vectors."""
     coarse = faiss.IndexFlatIP(embeddings.shape[1])
     index = faiss.IndexIVFFlat(coarse, embeddings.shape[1], 1, faiss.METRIC_INNER_PRODUCT)
-    index.own_fields, _ = True, coarse.this.disown()
+    index.own_fields = True
+    _ = coarse.this.disown()
     index.train(np.asarray(embeddings, dtype=np.float32))
     index.add(np.asarray(embeddings, dtype=np.float32))
     return index
@@ -125,7 +126,9 @@ def test_vectors_too_many_for_memory_are_streamed_with_the_same_results(
 
 
 def test_the_memory_of_a_mode_is_that_of_its_arrays_and_of_an_index_what_faiss_writes(setup):
-    table, trie, norms = setup.pool.table.nbytes, setup.pool.trie.nbytes, 4 * setup.items
+    table = setup.pool.table.nbytes
+    trie = setup.pool.trie.nbytes
+    norms = 4 * setup.items
     for name, size in (
         ("generate", table + trie),
         ("scan", table + norms),

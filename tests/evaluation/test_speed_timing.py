@@ -34,7 +34,8 @@ def system(name, clock, seconds, calls):
 
 
 def measured(seconds, rounds, patience=1e9, batch=4):
-    clock, calls = Clock(), []
+    clock = Clock()
+    calls = []
     systems = {name: system(name, clock, spent, calls) for name, spent in seconds.items()}
     times = measure_in_turns(
         systems, lambda size, number: [number] * size, batch, rounds, patience, clock
@@ -71,7 +72,8 @@ def test_two_systems_are_compared_round_by_round():
     """The machine is ten times slower in the second round; the ratio of the medians would be 20 /
     15.
     """
-    slow, fast = [20.0, 200.0, 20.0], [10.0, 100.0, 15.0, 15.0, 15.0]
+    slow = [20.0, 200.0, 20.0]
+    fast = [10.0, 100.0, 15.0, 15.0, 15.0]
     assert median_ratio(slow, fast) == 2.0
     assert median_ratio(fast, slow) == 0.5
 

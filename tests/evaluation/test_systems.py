@@ -67,7 +67,8 @@ def positives(qrels, number):
 
 
 def test_dense_agrees_with_sorting_all_cosines_of_the_pool(engine, text_queries, encoded):
-    qrels, pool = text_queries[0].qrels, np.arange(1, engine.index.n, 2)
+    qrels = text_queries[0].qrels
+    pool = np.arange(1, engine.index.n, 2)
     cosines = (
         encoded.embeddings.numpy().astype(np.float64)
         @ engine.index.embeddings[pool].astype(np.float64).T
@@ -80,7 +81,8 @@ def test_dense_agrees_with_sorting_all_cosines_of_the_pool(engine, text_queries,
 
 
 def test_a_scan_agrees_with_sorting_all_distances(engine, whole, text_queries, encoded):
-    qrels, rows = text_queries[0].qrels, np.arange(engine.index.n)
+    qrels = text_queries[0].qrels
+    rows = np.arange(engine.index.n)
     codes = engine.index.codes(rows)
     vectors = engine.quantizer.decode(torch.from_numpy(codes)).numpy()
     expected = []
@@ -93,7 +95,8 @@ def test_a_scan_agrees_with_sorting_all_distances(engine, whole, text_queries, e
 
 
 def test_what_finds_every_item_and_is_re_ranked_equals_dense_search(whole, text_queries, encoded):
-    qrels, n = text_queries[0].qrels, len(whole.rows)
+    qrels = text_queries[0].qrels
+    n = len(whole.rows)
     (found,) = whole.search(encoded, qrels, [500])
     for name in ("scan + re-rank", "beam + re-rank", "both + re-rank"):
         ranked = of_system(found, name)
@@ -104,7 +107,8 @@ def test_what_finds_every_item_and_is_re_ranked_equals_dense_search(whole, text_
 @pytest.mark.parametrize("system", id_systems(1))
 @pytest.mark.parametrize("beams", [1, 4, 12])
 def test_beam_ranks_are_those_of_the_search_that_is_served(engine, text_queries, system, beams):
-    qrels, queries = text_queries[0].qrels, text_queries[1]
+    qrels = text_queries[0].qrels
+    queries = text_queries[1]
     options = id_systems(beams)[system]
     served = engine.search(queries, options)
     found = of_system(
@@ -141,9 +145,11 @@ def test_the_systems_are_what_their_names_say():
 def test_the_engines_batch_size_is_used_and_does_not_change_results(
     engine, text_queries, encoded, monkeypatch
 ):
-    qrels, options = text_queries[0].qrels, id_systems(4)["beam"]
+    qrels = text_queries[0].qrels
+    options = id_systems(4)["beam"]
     expected = by_ids({"beam": options}, engine, engine.pool, encoded, qrels)
-    sizes, retrieve = [], engine.retrieve
+    sizes = []
+    retrieve = engine.retrieve
 
     def spy(batch, *rest):
         sizes.append(len(batch.z))
@@ -161,12 +167,14 @@ def test_the_engines_batch_size_is_used_and_does_not_change_results(
 def test_systems_that_differ_in_the_order_of_candidates_share_a_search(
     engine, text_queries, encoded, monkeypatch
 ):
-    qrels, systems_ = text_queries[0].qrels, id_systems(4)
+    qrels = text_queries[0].qrels
+    systems_ = id_systems(4)
     expected = {
         name: by_ids({name: options}, engine, engine.pool, encoded, qrels)
         for name, options in systems_.items()
     }
-    searched, retrieve = [], engine.retrieve
+    searched = []
+    retrieve = engine.retrieve
     monkeypatch.setattr(
         engine, "retrieve", lambda *given: searched.append(given[1].mode) or retrieve(*given)
     )

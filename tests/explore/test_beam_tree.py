@@ -114,7 +114,8 @@ def test_masked_is_the_probability_of_the_level_outside_the_valid_continuations(
 
 
 def test_a_lineage_goes_as_far_as_the_search_considered_it(tree, found, query):
-    prefixes, best = tree.prefixes(), found[1][query][0]
+    prefixes = tree.prefixes()
+    best = found[1][query][0]
     assert [prefixes[number] for number in tree.lineage(best)] == [
         best[:length] for length in (1, 2, 3, 4)
     ]
@@ -128,10 +129,8 @@ def test_a_lineage_goes_as_far_as_the_search_considered_it(tree, found, query):
 def test_the_best_are_few_lineages_and_little_else(tree, found, query):
     ids = found[1][query]
     drawn = tree.best(2, ids[4])
-    prefixes, places = (
-        drawn.prefixes(),
-        dict(zip(tree.prefixes(), tree.place.tolist(), strict=True)),
-    )
+    prefixes = drawn.prefixes()
+    places = dict(zip(tree.prefixes(), tree.place.tolist(), strict=True))
     wanted = {codes[:length] for codes in (*ids[:2], ids[4]) for length in (1, 2, 3, 4)}
     assert wanted <= set(prefixes) <= set(places)
     assert [places[prefix] for prefix in prefixes] == drawn.place.tolist()

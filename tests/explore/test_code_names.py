@@ -52,7 +52,8 @@ def test_every_prefix_with_enough_items_is_named(run, engine):
 
 
 def test_a_name_fits_as_many_of_the_items_looked_at_as_it_says(run, engine, profiles):
-    codes, worded = engine.index.codes(range(N)), 0
+    codes = engine.index.codes(range(N))
+    worded = 0
     for prefix, name in read_names(run.path).items():
         rows = np.flatnonzero((codes[:, : len(prefix)] == prefix).all(1))
         if len(prefix) == 1:  # the kind

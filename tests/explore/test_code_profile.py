@@ -29,7 +29,8 @@ def codes(engine) -> np.ndarray:
 
 def test_an_overview_counts_what_matches(profiles, engine, codes):
     for pattern in ((), (1,), (None, int(codes[4, 1])), tuple(codes[7].tolist())):
-        overview, rows = profiles.overview(profiles.table.match(pattern)), matching(codes, pattern)
+        overview = profiles.overview(profiles.table.match(pattern))
+        rows = matching(codes, pattern)
         assert overview.items == len(rows)
         assert (
             overview.modalities == np.bincount(engine.index.modalities[rows], minlength=3).tolist()

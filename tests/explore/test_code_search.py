@@ -23,7 +23,8 @@ class Branches(FakeIndex):
         first, second = random.integers(0, 20, N), random.integers(0, 4, N)
         deeper = random.integers(0, 256, (N, len(CODE_SIZES) - 3))
         self._codes = np.column_stack([self.modalities, first, second, deeper]).astype(np.int64)
-        means, kinds = random.normal(size=(20, DIM)), 5 * random.normal(size=(3, DIM))
+        means = random.normal(size=(20, DIM))
+        kinds = 5 * random.normal(size=(3, DIM))
         vectors = means[first] + kinds[self.modalities] + 0.1 * random.normal(size=(N, DIM))
         self.embeddings = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(
             np.float16
@@ -58,7 +59,8 @@ def unit(vector):
 def test_a_code_is_the_mean_of_its_items_whatever_their_kind(profiles, monkeypatch):
     monkeypatch.setattr(module, "CHUNK", 7)
     search = CodeSearch(profiles)
-    codes, modalities = search.index.codes(range(N)), search.index.modalities
+    codes = search.index.codes(range(N))
+    modalities = search.index.modalities
     vectors = search.index.embeddings[:].astype(np.float32)
     for kind in range(3):
         vectors[modalities == kind] -= vectors[modalities == kind].mean(0)
@@ -118,7 +120,8 @@ def test_a_code_that_fits_as_a_whole_comes_before_a_larger_one_of_which_more_ite
 
 def test_items_whose_texts_have_the_words_fit_however_far_they_lie(search, monkeypatch):
     monkeypatch.setattr(module, "LEAST_FITTING", 1)
-    words, rows = search.words, np.arange(N)
+    words = search.words
+    rows = np.arange(N)
     known = words.words[0]
     fits = words.fitting(known, rows)
     assert fits.sum() > 1

@@ -137,7 +137,8 @@ def test_the_graph_is_built_once_and_only_on_request(engine, comparison, vectors
 def test_when_items_were_removed_the_graph_and_the_index_before_go_first(tmp_path, monkeypatch):
     run = publish_tiny_run(tmp_path / "run").path
     engine = Engine.load(run, "cpu")
-    comparison, present = Comparison(engine), []
+    comparison = Comparison(engine)
+    present = []
     graph, index = weakref.ref(comparison.build()), weakref.ref(engine.index)
     update.remove(run, ["0:1"])
     assert engine.versions.reload() and not comparison.built

@@ -27,7 +27,8 @@ def vectors(n: int, dim: int = 5) -> np.ndarray:
 @pytest.mark.parametrize("block", [7, 50, 1000])
 def test_dense_ranks_agree_with_dense_search(block, monkeypatch):
     monkeypatch.setattr(why, "BLOCK_ROWS", block)
-    embeddings, query = vectors(200).astype(np.float16), vectors(1)
+    embeddings = vectors(200).astype(np.float16)
+    query = vectors(1)
     _, rows = flat_search(embeddings, query, 200)
     asked = np.array([3, 199, 0, 77, 3])
     places = {row: place for place, row in enumerate(rows[0].tolist(), start=1)}
@@ -38,7 +39,8 @@ def test_dense_ranks_agree_with_dense_search(block, monkeypatch):
 
 def test_in_a_large_index_dense_ranks_are_estimated_from_a_sample(monkeypatch):
     monkeypatch.setattr(why, "SAMPLE", 4_000)
-    embeddings, query = vectors(20_000).astype(np.float16), vectors(1)
+    embeddings = vectors(20_000).astype(np.float16)
+    query = vectors(1)
     _, rows = flat_search(embeddings, query, 20_000)
     asked = rows[0, [0, 99, 4_999, 19_999]]
     exact = dense_ranks(embeddings, query[0], asked)
@@ -67,10 +69,8 @@ def test_a_hit_that_exact_search_does_not_generate_has_no_beam(engine):
         engine.search([QUERY], SearchOptions(beams=beams, k=40, trace=True))[0]
         for beams in (4, 200)
     )
-    tree, bucket = (
-        beam_tree(narrow.trace),
-        {generated.codes: generated.bucket for generated in whole.generated},
-    )
+    tree = beam_tree(narrow.trace)
+    bucket = {generated.codes: generated.bucket for generated in whole.generated}
     reasons = [explain(hit, tree, 40, 1) for hit in whole.hits]
     assert {told.beam for told in reasons} == {None, 1, 2, 3, 4}
     for told in reasons:

@@ -55,7 +55,8 @@ class CountingRows:
     """Embeddings that count the rows read."""
 
     def __init__(self, vectors: np.ndarray):
-        self.vectors, self.read = vectors, 0
+        self.vectors = vectors
+        self.read = 0
 
     def __len__(self) -> int:
         return len(self.vectors)

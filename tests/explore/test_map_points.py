@@ -64,7 +64,8 @@ def test_a_date_is_chosen_by_its_beginning():
 
 
 def test_removed_items_have_no_point():
-    index, maps = FakeIndex(), many_maps()
+    index = FakeIndex()
+    maps = many_maps()
     rows_of = index.rows_of
     index.rows_of = lambda ids: np.where(np.arange(len(ids)) % 3 == 1, -1, rows_of(ids))
     points = MapPoints(index, maps)
@@ -80,9 +81,11 @@ def test_removed_items_have_no_point():
 
 
 def test_added_items_lie_between_those_most_like_them_and_in_the_region_of_the_first(monkeypatch):
-    index, maps = FakeIndex(), many_maps()
+    index = FakeIndex()
+    maps = many_maps()
     index.config = replace(index.config, trained=index.n - 3)
-    points, m = MapPoints(index, maps), len(maps.keys)
+    points = MapPoints(index, maps)
+    m = len(maps.keys)
     added = np.arange(index.n - 3, index.n)
     assert points.added == [item.id for item in index.items(added)]
     assert points.rows[m:].tolist() == added.tolist()

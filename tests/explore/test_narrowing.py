@@ -29,7 +29,8 @@ def again(engine, result, **options):
 
 def considered(trace: list[LevelTrace]):
     """prefix -> (trace of its level, its place there), of all prefixes in a trace."""
-    known, open_prefixes = {}, [()]
+    known = {}
+    open_prefixes = [()]
     for level in trace:
         prefixes = [
             open_prefixes[parent] + (int(code),)
@@ -48,15 +49,14 @@ def narrowed(engine, table, result, codes=None):
 @pytest.mark.parametrize("mode", ["both", "generate"])
 def test_each_step_is_what_the_trace_and_the_ids_say(engine, table, mode):
     result = asked(engine, mode=mode)
-    best, trace, codes = (
-        result.generated[0],
-        considered(result.trace),
-        engine.index.codes(range(engine.index.n)),
-    )
+    best = result.generated[0]
+    trace = considered(result.trace)
+    codes = engine.index.codes(range(engine.index.n))
     found = narrowed(engine, table, result)
     assert (found.items, found.codes, found.place) == (len(codes), best.codes, 1)
     assert len(found.ranks) == LEVELS and all(at.kept for at in found.ranks)
-    ids, left = {tuple(row) for row in codes.tolist()}, np.ones(len(codes), dtype=bool)
+    ids = {tuple(row) for row in codes.tolist()}
+    left = np.ones(len(codes), dtype=bool)
     for level, step in enumerate(found.steps):
         assert step.settled == (len({id for id in ids if id[:level] == best.codes[:level]}) == 1)
         left &= codes[:, level] == best.codes[level]
@@ -90,11 +90,9 @@ def test_probabilities_of_all_valid_codes_add_up_to_one(engine, table):
 def test_every_result_says_where_the_beam_search_lost_it(engine, table, factor, monkeypatch):
     monkeypatch.setattr("genius.search.beam.TRACE_FACTOR", factor)
     result = asked(engine, beams=1, k=40)
-    trace, generated, seen = (
-        considered(result.trace),
-        [one.codes for one in result.generated],
-        set(),
-    )
+    trace = considered(result.trace)
+    generated = [one.codes for one in result.generated]
+    seen = set()
     for hit in result.hits:
         found = narrowed(engine, table, result, hit.codes)
         assert found.codes == hit.codes

@@ -105,7 +105,8 @@ def test_the_same_codes_behind_another_first_code_are_of_another_kind(profiles, 
 def test_the_codes_around_a_pattern_are_those_that_items_have(profiles, codes):
     table = profiles.table
     for pattern in ((0, int(codes[0, 1])), (None, int(codes[0, 1]))):
-        around, known = relatives(table, pattern), rows_of(codes, pattern[:-1])
+        around = relatives(table, pattern)
+        known = rows_of(codes, pattern[:-1])
         siblings = sorted(set(codes[known, 1].tolist()))
         at = siblings.index(pattern[1])
         assert around.previous == ((pattern[0], siblings[at - 1]) if at else None)

@@ -27,7 +27,8 @@ class Things:
 
     def __init__(self):
         thing = np.arange(2 * len(THINGS) * EACH) % len(THINGS)
-        self.n, self.modalities = len(thing), np.repeat([0, 1], len(thing) // 2).astype(np.uint8)
+        self.n = len(thing)
+        self.modalities = np.repeat([0, 1], len(thing) // 2).astype(np.uint8)
         kinds = 3 * np.random.default_rng(0).normal(size=(2, len(THINGS)))
         along = np.where(
             self.modalities == 0, 1.2, np.random.default_rng(1).uniform(0.8, 1, self.n)
@@ -44,6 +45,9 @@ class Things:
         return [
             Item(f"0:{row}", Modality(int(self.modalities[row])), self.texts[row]) for row in rows
         ]
+
+    def thumbnail(self, row):
+        return None
 
 
 def encode(words):
@@ -71,7 +75,8 @@ def test_a_word_fits_what_names_and_what_shows_its_thing(things, fits):
 
 def test_a_large_index_is_looked_at_piece_by_piece_with_the_same_result(things, fits, monkeypatch):
     rows = np.array([42, 399, 7])
-    whole, dogs = fits.of(rows).toarray(), fits.fitting("dog", rows)
+    whole = fits.of(rows).toarray()
+    dogs = fits.fitting("dog", rows)
     monkeypatch.setattr(module, "WHOLE", 0)
     monkeypatch.setattr(module, "BLOCK", 2)
     assert (fits.of(rows).toarray() == whole).all()

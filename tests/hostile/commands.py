@@ -133,7 +133,8 @@ class Laboratory:
     """
 
     def __init__(self, folder: Path):
-        self.folder, self.work = folder, folder / "work"
+        self.folder = folder
+        self.work = folder / "work"
         self.results: dict[str, dict[str, str]] = {}
         self.repeated: dict[tuple[str, str], tuple[Ended, list[str]]] = {}
 

@@ -48,7 +48,8 @@ class Plan:
 
 class FileLayer:
     def __init__(self, folder: Path, plan: Plan):
-        self.folder, self.plan = os.path.realpath(folder), plan
+        self.folder = os.path.realpath(folder)
+        self.plan = plan
         self.calls: list[tuple[str, str]] = []
         self._lock = threading.RLock()
 
@@ -80,7 +81,8 @@ class FileLayer:
         for name in ("rename", "replace", "link", "symlink"):
             self._wrap(name, target=1)
         self._wrap_write()
-        layer, connect = self, sqlite3.connect
+        layer = self
+        connect = sqlite3.connect
 
         class Connection(sqlite3.Connection):
             def __init__(self, database: Any, *rest: Any, **named: Any):

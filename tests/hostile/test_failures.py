@@ -22,10 +22,8 @@ from tests.hostile.commands import COMMANDS, SECONDS, contents, differences, pre
 from tests.hostile.file_layer import FULL, KILL, SLOW, STOP, Plan
 from tests.search.tiny import publish_tiny_run
 
-QUERY, OPTIONS = (
-    Query(text="a red boat", instruction="Find the picture."),
-    SearchOptions(beams=4, k=5),
-)
+QUERY = Query(text="a red boat", instruction="Find the picture.")
+OPTIONS = SearchOptions(beams=4, k=5)
 CHANGES = ("add", "remove", "compact")
 STAGES = ("encoder", "features", "quantizer", "decoder", "index")
 ALL: frozenset[str] = frozenset()
@@ -44,7 +42,8 @@ def repeated_as_undisturbed(name, ended, different):
 def test_a_command_that_is_stopped_at_a_call_can_be_repeated(name, lab):
     expected = lab.undisturbed(name)
     lab.start(COMMANDS[name].state)
-    child, points = lab.begin(name, Plan(STOP, kinds=STOPPED[name])), 0
+    child = lab.begin(name, Plan(STOP, kinds=STOPPED[name]))
+    points = 0
     try:
         while child.stopped():
             points += 1

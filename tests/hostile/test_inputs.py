@@ -329,7 +329,8 @@ def test_an_id_is_a_whole_text(endpoint, served, check):
 @pytest.mark.parametrize("number", range(len(SHAPES)))
 def test_a_shape_at_every_event_of_the_page(number, served, check):
     for event, function in served.functions.items():
-        count, shape = len(function.inputs), SHAPES[number]
+        count = len(function.inputs)
+        shape = SHAPES[number]
         check(served.join(event, [shape] * count, SHAPES[-number]), function.name, shape)
         check(served.join(event, [None] * count, shape), function.name, shape)
         if not number:

@@ -29,7 +29,9 @@ from tests.ui.started import started
 from tests.waiting import wait_until
 
 RUN = os.environ.get("GENIUS_LOAD_RUN", "")
-SEARCHES, CLIENTS, SWAPS = int(os.environ.get("GENIUS_LOAD_SEARCHES", "10000")), 16, 100
+SEARCHES = int(os.environ.get("GENIUS_LOAD_SEARCHES", "10000"))
+CLIENTS = 16
+SWAPS = 100
 OPTIONS = SearchOptions() if RUN else SearchOptions(beams=10, k=5)
 # scores and cosines that are closer may change places by rounding, which depends on the batch
 MARGIN = 1e-4
@@ -58,11 +60,11 @@ def make_queries(engine, folder):
     """Queries made of items of the index, a third texts, a third images, a third pairs; and files
     of their pictures.
     """
-    rng, index, queries = random.Random(0), engine.index, []
-    pictured, worded = (
-        np.flatnonzero(index.modalities != Modality.TEXT),
-        np.flatnonzero(index.modalities),
-    )
+    rng = random.Random(0)
+    index = engine.index
+    queries = []
+    pictured = np.flatnonzero(index.modalities != Modality.TEXT)
+    worded = np.flatnonzero(index.modalities)
     for number in range(24):
         (item,) = index.items([int(rng.choice(worded.tolist()))])
         file = folder / f"query-{number}.webp" if number % 3 else None
@@ -83,7 +85,9 @@ class Versions:
     def __init__(self, run, engine, queries):
         self.run, self.engine, self.queries = run, engine, queries
         self.models = update.Models(engine.encoder, engine.fusion, engine.quantizer, run=engine.run)
-        self.rng, self.added, self.expected = random.Random(1), [], []
+        self.rng = random.Random(1)
+        self.added = []
+        self.expected = []
         self.keep()
 
     def publish(self):
@@ -158,7 +162,9 @@ class Load:
     """
 
     def __init__(self, url, queries, clients, searches):
-        self.queries, self.answers, self.errors = queries, [], []
+        self.queries = queries
+        self.answers = []
+        self.errors = []
         self.threads = [
             threading.Thread(target=self._ask, args=(url, number, searches // clients), daemon=True)
             for number in range(clients)
@@ -171,10 +177,8 @@ class Load:
         return any(thread.is_alive() for thread in self.threads)
 
     def _ask(self, url, number, searches):
-        rng, transport = (
-            random.Random(number),
-            httpx.HTTPTransport(local_address=f"127.0.1.{number + 1}"),
-        )
+        rng = random.Random(number)
+        transport = httpx.HTTPTransport(local_address=f"127.0.1.{number + 1}")
         with httpx.Client(base_url=url, transport=transport, timeout=300) as client:
             for _ in range(searches):
                 asked = rng.randrange(len(self.queries))
@@ -208,7 +212,8 @@ def test_searches_while_the_index_changes_and_others_are_abandoned_are_right_and
 ):
     run = tmp_path / "run"
     shutil.copytree(RUN, run) if RUN else publish_tiny_run(run, n=200)
-    engine, memory = Engine.load(run, "cpu"), []
+    engine = Engine.load(run, "cpu")
+    memory = []
     queries = make_queries(engine, tmp_path)
     with started(run) as server:
         # a full pipe would stop the server

@@ -63,7 +63,8 @@ def items(number, pictures):
     """
     made = []
     for at in range(ITEMS):
-        text, modality = TEXTS[at // 3], Modality(at % 3)
+        text = TEXTS[at // 3]
+        modality = Modality(at % 3)
         image = None if modality is Modality.TEXT else f"{at}.png"
         if image:
             noise = np.random.default_rng(at).integers(0, 255, (8, 8, 3), dtype=np.uint8)
@@ -82,7 +83,8 @@ def items(number, pictures):
 
 
 def maps(ids):
-    keys, size = np.sort([id_key(item) for item in ids]), len(ids)
+    keys = np.sort([id_key(item) for item in ids])
+    size = len(ids)
     places = np.random.default_rng(3).uniform(-1, 1, (2, size, 2)).astype(np.float32)
     views = (View(0, size), View(tiny.LEVELS, size, (Moved(0, 0.5, 1, 2),)))
     regions = tuple(

@@ -109,10 +109,8 @@ def test_no_format_is_read_that_can_hold_code_and_images_are_opened_by_one_modul
                 names,
             )
             if isinstance(node, ast.Call):
-                called, options = (
-                    ast.unparse(node.func),
-                    {option.arg: ast.unparse(option.value) for option in node.keywords},
-                )
+                called = ast.unparse(node.func)
+                options = {option.arg: ast.unparse(option.value) for option in node.keywords}
                 assert called not in CALLS, (file, called)
                 assert called != "Image.open" or file == "genius/collections/images.py", file
                 assert called != "torch.load" or options.get("weights_only") == "True", file
@@ -181,7 +179,8 @@ def test_no_address_leads_to_a_file_outside_of_uploads(tmp_path):
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
 def test_a_served_run_connects_to_this_machine_alone(tmp_path):
-    run, trace = publish_tiny_run(tmp_path / "run").path, tmp_path / "trace"
+    run = publish_tiny_run(tmp_path / "run").path
+    trace = tmp_path / "trace"
     (run / "CREDITS.md").write_text("By Ann", encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if not QUIET.search(name)}
     environment |= {"GRADIO_TEMP_DIR": str(tmp_path / "uploads")}

@@ -61,10 +61,8 @@ TIMM_VIT = "test_vit"
 STAND_IN_WIDTH = 64
 LARGE = 450e6  # weights
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "red", "dog", "."]
-TEXTS, IMAGES = (
-    ["A red dog.", "a dog"],
-    [Image.new("RGB", (40, 30), color) for color in ("red", "blue")],
-)
+TEXTS = ["A red dog.", "a dog"]
+IMAGES = [Image.new("RGB", (40, 30), color) for color in ("red", "blue")]
 TEXT_TOWERS = {
     "roberta": "Roberta",
     "xlm-roberta": "XLMRoberta",
@@ -198,7 +196,8 @@ def is_split(encoder):
     except UserError as error:
         assert "cannot be trained apart" in str(error) and "\n" not in str(error)
         return False
-    split, features = encoder.split(), encoder.encode(IMAGES, TEXTS)
+    split = encoder.split()
+    features = encoder.encode(IMAGES, TEXTS)
     with torch.inference_mode():
         image = split.image_head(split.image_outputs(encoder.preprocess(IMAGES)))
         text = split.text_head(split.text_outputs(encoder.tokenize(TEXTS)))
@@ -264,7 +263,8 @@ def test_an_architecture_that_cannot_be_built_is_refused_in_a_sentence(
 
 def test_a_check_leaves_an_encoder_in_training_mode_as_it_was(tmp_path):
     encoder = built(KINDS["ResNet"], tmp_path).train()
-    before, state = copy.deepcopy(encoder.state_dict()), torch.get_rng_state()
+    before = copy.deepcopy(encoder.state_dict())
+    state = torch.get_rng_state()
     encoder.check()
     assert encoder.training and encoder.clip.visual.training
     assert all(torch.equal(value, before[name]) for name, value in encoder.state_dict().items())

@@ -30,13 +30,15 @@ def bridged(temperature=1.0, gain=1.0) -> BridgedHead:
 
 @pytest.mark.parametrize(("temperature", "gain"), [(1.0, 1.0), (0.3, 1.0), (1.0, 1.5)])
 def test_classes_are_added_by_their_probabilities(temperature, gain):
-    head, outputs = bridged(temperature, gain), torch.randn(3, 6)
+    head = bridged(temperature, gain)
+    outputs = torch.randn(3, 6)
     with torch.no_grad():
         features = head(outputs)
     for output, feature in zip(outputs, features, strict=True):
         projected = head.head.weight @ output + head.head.bias
         logits = (head.classifier @ output + head.classifier_bias) / temperature
-        total, classes = logits.exp().sum(), torch.zeros(4)
+        total = logits.exp().sum()
+        classes = torch.zeros(4)
         for class_ in range(5):
             classes += logits[class_].exp() / total * head.prototypes[class_]
         expected = (

@@ -31,7 +31,8 @@ def test_geometry_is_added_to_the_logits_of_its_own_level_only():
         residual = z[query].double().numpy()
         for level, book in enumerate(plain.codebooks):
             book = book.double().numpy()
-            offset, scale = plain.config.offsets[level], geometric.config.geometry_scale
+            offset = plain.config.offsets[level]
+            scale = geometric.config.geometry_scale
             odds = scale * (2 * book @ residual - (book**2).sum(1))
             expected = np.zeros(plain.config.vocabulary)
             expected[offset : offset + len(book)] = odds
@@ -41,7 +42,8 @@ def test_geometry_is_added_to_the_logits_of_its_own_level_only():
 
 def test_geometry_summed_over_an_id_is_the_distance_to_its_quantized_vector():
     quantizer, (z, codes) = tiny_quantizer(), queries()
-    residual, total = z, torch.zeros(len(z))
+    residual = z
+    total = torch.zeros(len(z))
     for level, book in enumerate(quantizer.codebooks):
         total += codeword_scores(residual, book).gather(1, codes[:, [level]])[:, 0]
         residual = residual - book[codes[:, level]]

@@ -41,7 +41,8 @@ class Recorder:
 def searches(decoder: IncrementalDecoder) -> list[torch.Tensor]:
     """What ten queries find, one after the other, in several ways."""
     _, trie, _ = build()
-    finder, found = CandidateSearch(decoder), []
+    finder = CandidateSearch(decoder)
+    found = []
     for number in range(10):
         z = torch.nn.functional.normalize(
             torch.randn(1, DIM, generator=torch.Generator().manual_seed(number)), dim=-1
@@ -70,7 +71,8 @@ def assert_equal_searches(graphed: GraphedDecoder, model: IDDecoder) -> None:
 
 @pytest.mark.parametrize("geometry", [False, True])
 def test_replayed_steps_give_every_query_what_computed_steps_do(geometry):
-    model, record = tiny_decoder(geometry), Recorder()
+    model = tiny_decoder(geometry)
+    record = Recorder()
     assert_equal_searches(GraphedDecoder(model, record=record), model)
     # start and four steps with 6 beams, three steps below a code, start and four steps with 3
     # beams, two of first codes
@@ -82,7 +84,8 @@ def test_graphs_that_were_forgotten_and_recorded_again_give_what_computed_steps_
     room, monkeypatch
 ):
     monkeypatch.setattr(decoder_graphs, "MAX_GRAPHS", room)
-    model, record = tiny_decoder(), Recorder()
+    model = tiny_decoder()
+    record = Recorder()
     assert_equal_searches(graphed := GraphedDecoder(model, record=record), model)
     assert 0 < len(graphed._graphs) <= room and record.recorded > 15
     assert all(key[:1] in graphed._graphs for key in graphed._graphs), (
@@ -92,7 +95,8 @@ def test_graphs_that_were_forgotten_and_recorded_again_give_what_computed_steps_
 
 def test_after_many_numbers_of_beams_searches_with_the_last_ones_are_still_replayed(monkeypatch):
     monkeypatch.setattr(decoder_graphs, "MAX_GRAPHS", 12)  # for two searches
-    record, trie = Recorder(), build()[1]
+    record = Recorder()
+    trie = build()[1]
     graphed, (z, _) = GraphedDecoder(tiny_decoder(), record=record), queries(1)
     for beams in (2, 3, 4, 5, 6, 7, 6):
         beam_search(graphed, z, trie, beams)
@@ -123,11 +127,9 @@ def test_a_gpu_that_cannot_replay_steps_computes_them_and_says_so_once(caplog, r
 
 def test_batches_are_computed_and_leave_the_graphs_as_they_are():
     model, record, (z, _) = tiny_decoder(), Recorder(), queries(3)
-    graphed, computed, trie = (
-        GraphedDecoder(model, record=record),
-        IncrementalDecoder(model),
-        build()[1],
-    )
+    graphed = GraphedDecoder(model, record=record)
+    computed = IncrementalDecoder(model)
+    trie = build()[1]
     for features in (z[:1], z, z[1:2], z[1:], z[2:]):
         found, expected = (
             beam_search(decoder, features, trie, 6) for decoder in (graphed, computed)
@@ -139,11 +141,9 @@ def test_batches_are_computed_and_leave_the_graphs_as_they_are():
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_a_gpu_replays_what_it_computes(caplog):
     model = tiny_decoder().cuda()
-    graphed, computed, on_gpu = (
-        decoder_for_search(model),
-        IncrementalDecoder(model),
-        Trie(build()[0], "cuda"),
-    )
+    graphed = decoder_for_search(model)
+    computed = IncrementalDecoder(model)
+    on_gpu = Trie(build()[0], "cuda")
     for z in torch.nn.functional.normalize(torch.randn(5, 1, DIM, device="cuda"), dim=-1):
         for settle in (False, True):
             found, expected = (

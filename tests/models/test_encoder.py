@@ -60,7 +60,8 @@ def test_an_embedding_is_the_normalized_sum_of_image_and_text_features():
 
 def test_an_embedding_does_not_depend_on_the_batch():
     encoder = tiny_encoder()
-    images, texts = [None, picture("red"), picture("blue")], ["a dog", "", "a cat"]
+    images = [None, picture("red"), picture("blue")]
+    texts = ["a dog", "", "a cat"]
 
     together = encoder.encode(images, texts).embedding()
 
@@ -74,7 +75,8 @@ def test_an_embedding_does_not_depend_on_the_batch():
 def test_a_cpu_encodes_large_images_in_small_groups_with_the_same_features(monkeypatch):
     encoder = Encoder(tiny_encoder().config).eval()
     (side, _), sizes = encoder.config.preprocess["size"], []
-    pixels, mask = torch.rand(11, 3, side, side), torch.ones(11, dtype=torch.bool)
+    pixels = torch.rand(11, 3, side, side)
+    mask = torch.ones(11, dtype=torch.bool)
     empty = (torch.zeros(0, dtype=torch.long), torch.zeros(11, dtype=torch.bool))
     with torch.inference_mode():
         whole = encoder.clip.encode_image(pixels)
@@ -114,7 +116,8 @@ def short_encoder(vocabulary: int = 700, **text) -> Encoder:
 
 @pytest.mark.parametrize("vocabulary", [514, 700, 49_407])
 def test_a_small_vocabulary_has_the_first_merges_and_can_still_read_any_text(vocabulary):
-    tokenizer, whole = ShortTokenizer(vocabulary, 200), open_clip.SimpleTokenizer()
+    tokenizer = ShortTokenizer(vocabulary, 200)
+    whole = open_clip.SimpleTokenizer()
     for text in TEXTS:
         tokens = tokenizer.encode(text)
         assert max(tokens) < vocabulary - 2

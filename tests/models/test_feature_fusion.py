@@ -74,10 +74,8 @@ def picture(seed: int) -> Image.Image:
 
 
 def test_the_embedding_depends_on_the_image_the_text_and_their_interplay(fused):
-    images, texts = (
-        [picture(0), picture(1), picture(0), picture(1)],
-        ["A dog.", "A dog.", "Two cats.", "Two cats."],
-    )
+    images = [picture(0), picture(1), picture(0), picture(1)]
+    texts = ["A dog.", "A dog.", "Two cats.", "Two cats."]
     found = fused.embed(images, texts)
     assert torch.allclose(found.norm(dim=1), torch.ones(4), atol=1e-5)
     distances = torch.cdist(found, found) + torch.eye(4)
@@ -119,8 +117,11 @@ def test_a_batch_equals_its_items_one_by_one_whatever_is_missing_or_padded(fused
 
 
 def test_a_missing_image_is_zeros_and_a_missing_text_is_empty(fused):
-    tokens, pixels = fused.tokenize(["A dog."]), fused.preprocess([picture(0)])
-    there, missing, none = torch.tensor([True]), torch.tensor([False]), torch.zeros(0)
+    tokens = fused.tokenize(["A dog."])
+    pixels = fused.preprocess([picture(0)])
+    there = torch.tensor([True])
+    missing = torch.tensor([False])
+    none = torch.zeros(0)
     with torch.inference_mode():
         expected = (
             fused(torch.zeros_like(pixels), there, tokens, there),
@@ -131,11 +132,9 @@ def test_a_missing_image_is_zeros_and_a_missing_text_is_empty(fused):
 
 
 def test_tokens_behind_the_end_of_a_text_change_nothing(fused):
-    tokens, pixels, there = (
-        fused.tokenize(["A dog.", "Two cats."]),
-        fused.preprocess([picture(0), picture(1)]),
-        [True] * 2,
-    )
+    tokens = fused.tokenize(["A dog.", "Two cats."])
+    pixels = fused.preprocess([picture(0), picture(1)])
+    there = [True] * 2
     padded = F.pad(tokens, (0, TEXT["context_length"] - tokens.shape[1]))
     ends = padded.argmax(1)
     noisy = torch.where(torch.arange(padded.shape[1]) > ends[:, None], 7, padded)
@@ -150,7 +149,8 @@ def test_a_saved_encoder_loads_as_what_it_is(fused, tmp_path):
     fused.save(tmp_path)
     loaded = FeatureFusionEncoder.load(tmp_path)
     assert {file.name for file in tmp_path.iterdir()} == {"config.json", "model.safetensors"}
-    images, texts = [picture(0), None], ["A dog.", "A cat."]
+    images = [picture(0), None]
+    texts = ["A dog.", "A cat."]
     assert torch.equal(loaded.embed(images, texts), fused.embed(images, texts))
     with pytest.raises(
         UserError, match="one embedding for image and text together .* encoder.fusion=score"
@@ -178,9 +178,11 @@ def test_the_mean_is_over_the_tokens_that_are_there():
     fused.fusion.forward = lambda inputs_embeds, attention_mask: type(
         "Out", (), {"last_hidden_state": inputs_embeds}
     )
-    pixels, tokens = fused.preprocess([picture(0)]), fused.tokenize(["A dog."])
+    pixels = fused.preprocess([picture(0)])
+    tokens = fused.tokenize(["A dog."])
     with torch.inference_mode():
-        clip, n = fused.clip, int(tokens.argmax()) + 1
+        clip = fused.clip
+        n = int(tokens.argmax()) + 1
         states = clip.token_embedding(tokens[:, :n]) + clip.positional_embedding[:n]
         states = (
             clip.ln_final(clip.transformer(states, attn_mask=clip.attn_mask[:n, :n]))

@@ -46,13 +46,13 @@ def test_what_is_read_twice_stands_alone_or_standardizes_its_weights_is_not_fold
     class Tower(nn.Module):
         def __init__(self):
             super().__init__()
-            self.twice, self.norm_of_twice = nn.Conv2d(3, 3, 1), nn.BatchNorm2d(3)
+            self.twice = nn.Conv2d(3, 3, 1)
+            self.norm_of_twice = nn.BatchNorm2d(3)
             self.first_norm = nn.BatchNorm2d(3)
-            self.standardized, self.norm_of_standardized = (
-                timm.layers.StdConv2d(3, 3, 1),
-                nn.BatchNorm2d(3),
-            )
-            self.shared, self.norm_of_shared = nn.Conv2d(3, 3, 1), nn.BatchNorm2d(3)
+            self.standardized = timm.layers.StdConv2d(3, 3, 1)
+            self.norm_of_standardized = nn.BatchNorm2d(3)
+            self.shared = nn.Conv2d(3, 3, 1)
+            self.norm_of_shared = nn.BatchNorm2d(3)
 
         def forward(self, x):
             x = self.twice(self.first_norm(x))
@@ -68,7 +68,8 @@ def test_a_tower_that_cannot_be_traced_stays_as_it_is():
     class Tower(nn.Module):
         def __init__(self):
             super().__init__()
-            self.convolution, self.norm = nn.Conv2d(3, 3, 1), nn.BatchNorm2d(3)
+            self.convolution = nn.Conv2d(3, 3, 1)
+            self.norm = nn.BatchNorm2d(3)
 
         def forward(self, x):
             return self.norm(self.convolution(x)) if x.sum() > 0 else x

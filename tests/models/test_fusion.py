@@ -16,13 +16,15 @@ def features(b: int = 4, seed: int = 0) -> Features:
 
 
 def test_fusion_is_the_published_formula():
-    fusion, given = tiny_fusion(), features()
+    fusion = tiny_fusion()
+    given = features()
     weights = {name: value.double().numpy() for name, value in fusion.state_dict().items()}
 
     def linear(name: str, x: np.ndarray) -> np.ndarray:
         return x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
 
-    text, image = given.text.double().numpy(), given.image.double().numpy()
+    text = given.text.double().numpy()
+    image = given.image.double().numpy()
     both = np.concatenate(
         [np.maximum(linear("text_branch", text), 0), np.maximum(linear("image_branch", image), 0)],
         axis=1,
@@ -43,10 +45,8 @@ def test_the_default_sizes_are_the_published_ones():
 def test_an_instruction_has_a_branch_of_its_own():
     torch.manual_seed(0)
     for branch in (16, 0):
-        fusion, given = (
-            Fusion(FusionConfig(DIM, branch, hidden=24, instruction=True)).eval(),
-            features(),
-        )
+        fusion = Fusion(FusionConfig(DIM, branch, hidden=24, instruction=True)).eval()
+        given = features()
         without = fusion(given)
         torch.testing.assert_close(fusion(replace(given, instruction=torch.zeros(4, DIM))), without)
         assert (fusion(replace(given, instruction=torch.randn(4, DIM))) - without).norm(

@@ -49,8 +49,10 @@ def test_heads_on_the_outputs_of_pretrained_towers_give_the_features(tmp_path, h
 
 
 def check_split(encoder: Encoder) -> None:
-    split, side = encoder.split(), encoder.config.model["vision_cfg"]["image_size"]
-    pixels, tokens = torch.rand(3, 3, side, side), encoder.tokenize(["a red dog", "a dog", "a"])
+    split = encoder.split()
+    side = encoder.config.model["vision_cfg"]["image_size"]
+    pixels = torch.rand(3, 3, side, side)
+    tokens = encoder.tokenize(["a red dog", "a dog", "a"])
     present = torch.ones(3, dtype=torch.bool)
     with torch.inference_mode():
         features = encoder(pixels, present, tokens, present)
@@ -90,11 +92,9 @@ def test_the_standardization_of_a_towers_outputs_folds_into_the_head(tmp_path, h
         width = next(
             module for module in layer.modules() if isinstance(module, nn.Linear)
         ).in_features
-        outputs, mean, std = (
-            torch.rand(5, width),
-            torch.rand(width) * centered,
-            torch.rand(width) + 0.5,
-        )
+        outputs = torch.rand(5, width)
+        mean = torch.rand(width) * centered
+        std = torch.rand(width) + 0.5
         with torch.inference_mode():
             expected = layer((outputs - mean) / std)
             fold_standardization(layer, mean, std)
@@ -106,7 +106,8 @@ def test_the_standardization_of_a_towers_outputs_folds_into_the_head(tmp_path, h
 
 def test_the_standardization_folds_into_a_projection_matrix():
     head = new_encoder(PLAIN).split().image_head
-    outputs, std = torch.rand(5, 32), torch.rand(32) + 0.5
+    outputs = torch.rand(5, 32)
+    std = torch.rand(32) + 0.5
     with torch.inference_mode():
         expected = head(outputs / std)
     fold_standardization(head, torch.zeros(32), std)
@@ -115,7 +116,8 @@ def test_the_standardization_folds_into_a_projection_matrix():
 
 def test_a_residual_head_is_a_linear_map_and_a_hidden_layer():
     torch.manual_seed(0)
-    head, x = ResidualHead(5, 3, hidden=4, dropout=0.5).eval(), torch.rand(2, 5)
+    head = ResidualHead(5, 3, hidden=4, dropout=0.5).eval()
+    x = torch.rand(2, 5)
     linear, inner = head.first.weight[:3], head.first.weight[3:]
     expected = x @ linear.T + head.first.bias[:3]
     expected = (
@@ -128,6 +130,7 @@ def test_a_residual_head_is_a_linear_map_and_a_hidden_layer():
 
 def test_dropout_leaves_the_linear_path_alone():
     torch.manual_seed(0)
-    head, x = ResidualHead(5, 3, hidden=4, dropout=0.99).train(), torch.rand(1, 5)
+    head = ResidualHead(5, 3, hidden=4, dropout=0.99).train()
+    x = torch.rand(1, 5)
     linear = F.linear(x, head.first.weight[:3], head.first.bias[:3]) + head.hidden[2].bias
     torch.testing.assert_close(torch.stack([head(x) for _ in range(50)]).median(0).values, linear)

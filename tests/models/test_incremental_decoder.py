@@ -44,7 +44,8 @@ def test_steps_equal_transformers_teacher_forced_decoder(geometric):
     decoder, (z, codes) = tiny_decoder(geometry=geometric), queries()
     search = IncrementalDecoder(decoder)
     expected = decoder(z, codes).log_softmax(-1)
-    cache, before = search.start(z, beams=1), (None, None)
+    cache = search.start(z, beams=1)
+    before = (None, None)
     for level in range(LEVELS):
         found = search.step(cache, *before)
         torch.testing.assert_close(found, expected[:, level, level_of(decoder, level)], **CLOSE)

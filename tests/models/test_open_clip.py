@@ -71,7 +71,8 @@ def test_a_model_in_a_folder_gives_the_features_that_open_clip_gives(tmp_path, c
 
     encoder = Encoder.from_open_clip(f"local-dir:{tmp_path}", "is ignored")
 
-    images, texts = [Image.new("RGB", (40, 30), "red")], ["A red dog."]
+    images = [Image.new("RGB", (40, 30), "red")]
+    texts = ["A red dog."]
     assert (encoder.config.preprocess["mean"], encoder.config.preprocess["resize_mode"]) == (
         [0.5, 0.4, 0.3],
         "squash",
@@ -302,7 +303,8 @@ def test_a_tokenizer_option_that_runs_code_or_opens_another_path_is_refused_and_
     monkeypatch.setattr(
         "transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules")
     )
-    encoder, marker = saved_encoder(tmp_path, tower="open_clip"), tmp_path / "it ran"
+    encoder = saved_encoder(tmp_path, tower="open_clip")
+    marker = tmp_path / "it ran"
     write_evil_tokenizer(encoder / "evil", marker)
     file = encoder / "config.json"
     config = json.loads(file.read_text(encoding="utf-8"))
@@ -341,7 +343,8 @@ def test_texts_of_a_hugging_face_tower_are_grouped_by_length_unpadded_and_keep_t
     encoder = Encoder.from_open_clip(f"local-dir:{tmp_path}")
     texts = ["a red dog", "a", "red dog", "dog", "a red red dog a"]
     tokens = encoder.tokenize(texts)
-    lengths, encode = [], encoder.clip.encode_text
+    lengths = []
+    encode = encoder.clip.encode_text
     with torch.inference_mode():
         whole = encode(torch.nn.functional.pad(tokens, (0, 16 - tokens.shape[1])))
     monkeypatch.setattr(

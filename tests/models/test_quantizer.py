@@ -189,7 +189,8 @@ def test_a_dead_code_restarts_on_a_residual_of_the_batch_whatever_its_size(n):
 
 def test_a_code_that_restarts_near_another_takes_over_a_part_of_its_residuals():
     generator = torch.Generator().manual_seed(0)
-    z, modality = torch.randn(2000, 64, generator=generator), torch.zeros(2000, dtype=torch.long)
+    z = torch.randn(2000, 64, generator=generator)
+    modality = torch.zeros(2000, dtype=torch.long)
     shares = []
     for spread in (1.0, 0.2):
         torch.manual_seed(0)
@@ -268,7 +269,8 @@ def test_the_published_distance_takes_the_first_of_codewords_at_nearly_equal_dis
     published.load_state_dict(plain.state_dict())
     z = torch.randn(300, 6, generator=generator)
 
-    residual, expected = z, []
+    residual = z
+    expected = []
     for codebook in plain.codebooks:
         squares = (
             residual.square().sum(-1)[:, None]

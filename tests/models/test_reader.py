@@ -16,7 +16,8 @@ def tiny_reader() -> Reader:
 
 
 def test_a_request_has_the_readings_of_its_kind():
-    states, mask = torch.randn(2, 4, WIDTH), torch.ones(2, 4, dtype=torch.bool)
+    states = torch.randn(2, 4, WIDTH)
+    mask = torch.ones(2, 4, dtype=torch.bool)
     readings, tags = tiny_reader()(states, mask, torch.tensor([False, True]))
     names = list(READINGS)
     for row, possible in zip(readings, (READINGS_OF_WORDS, READINGS_OF_PICTURES), strict=True):
@@ -29,7 +30,8 @@ def test_a_request_has_the_readings_of_its_kind():
 
 
 def test_padding_changes_nothing():
-    states, reader = torch.randn(1, 3, WIDTH), tiny_reader()
+    states = torch.randn(1, 3, WIDTH)
+    reader = tiny_reader()
     alone, tags = reader(states, torch.ones(1, 3, dtype=torch.bool), torch.tensor([True]))
     padded = torch.cat([states, torch.full((1, 4, WIDTH), 9.0)], dim=1)
     mask = torch.arange(7)[None] < 3

@@ -76,7 +76,8 @@ def test_tied_weights_are_stored_once_in_half_precision_too(tmp_path):
 
 
 def test_the_same_weights_give_the_same_bytes(tmp_path):
-    decoder, stored = tiny_decoder(), set()
+    decoder = tiny_decoder()
+    stored = set()
     for _ in range(2):
         decoder.save(tmp_path)
         stored.add((tmp_path / "model.safetensors").read_bytes())
@@ -152,7 +153,8 @@ class WideModel(nn.Module):
     def __init__(self, config: Config):
         super().__init__()
         self.wide, self.small = nn.Linear(512, 256), nn.Linear(4, config.width)
-        self.head, self.filters = nn.Linear(512, 256), nn.Conv2d(64, 128, 3)
+        self.head = nn.Linear(512, 256)
+        self.filters = nn.Conv2d(64, 128, 3)
         # a weight whose name is that of scales, as in some timm models
         self.scale = nn.Parameter(torch.ones(2))
         self.register_buffer("count", torch.tensor(70_001))

@@ -264,7 +264,8 @@ def test_an_encoder_is_made_from_towers(tmp_path):
     assert not encoder.training
     features = encoder.encode([Image.new("RGB", (100, 80), "red")], ["a red dog"])
     assert features.image.shape == features.text.shape == (1, 12)
-    split, pixels = encoder.split(), torch.rand(2, 3, 96, 96)
+    split = encoder.split()
+    pixels = torch.rand(2, 3, 96, 96)
     tokens = encoder.tokenize(["a dog"])
     with torch.inference_mode():
         torch.testing.assert_close(

@@ -15,7 +15,8 @@ def token_states(encoder: Encoder, words: list[str]) -> torch.Tensor:
     """(t, u) of the text alone, with all padding: what the transformer of CLIP's text tower
     gives.
     """
-    clip, tokens = encoder.clip, encoder.tokenizer([" ".join(words)])
+    clip = encoder.clip
+    tokens = encoder.tokenizer([" ".join(words)])
     states = clip.token_embedding(tokens) + clip.positional_embedding
     return clip.transformer(states, attn_mask=clip.attn_mask)[0]
 

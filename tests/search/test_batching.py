@@ -58,7 +58,9 @@ class Crowd:
 
     def ask(self, queries: list[int], options: str = "") -> None:
         """Returns when the request is queued, or is being worked on."""
-        number, before, device = len(self.threads), self.batcher._requests.qsize(), self.device
+        number = len(self.threads)
+        before = self.batcher._requests.qsize()
+        device = self.device
 
         def wait() -> None:
             try:
@@ -283,7 +285,8 @@ def test_a_process_ends_while_its_device_is_busy():
 
 
 def test_many_threads_get_the_answers_of_one_and_no_batch_is_too_large(batcher):
-    device, wrong = Device(), []
+    device = Device()
+    wrong = []
 
     def ask(seed: int) -> None:
         rng = random.Random(seed)
@@ -313,7 +316,8 @@ def test_clients_take_turns_and_who_does_not_listen_comes_last():
         request("one"),
         request("two"),
     ]
-    served, order = {}, []
+    served = {}
+    order = []
     while waiting:
         (first,) = batching._next_batch(waiting, served)
         order.append(first.asker.client)

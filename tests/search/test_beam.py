@@ -26,7 +26,8 @@ def slow_beam_search(decoder, query, ids, beams, weight):
     """One query, Python lists: (score, prefix) of every level's beams, and everything
     considered.
     """
-    kept, considered = [(0.0, ())], []
+    kept = [(0.0, ())]
+    considered = []
     for level in range(len(SIZES)):
         valid = {codes[: level + 1] for codes in ids.values()}
         grown = [
@@ -100,7 +101,8 @@ def test_probabilities_of_the_first_code_sum_to_one_though_other_tokens_have_a_s
 
 def test_what_the_trie_masks_and_what_it_leaves_add_up_to_one():
     _, trie, _ = build(60)
-    decoder, everything = FixedDecoder(SIZES, QUERIES), 1_000
+    decoder = FixedDecoder(SIZES, QUERIES)
+    everything = 1_000
     found = beam_search(decoder, decoder.features, trie, everything, trace=True)
     for query in found.trace:
         for level in query:
@@ -176,7 +178,8 @@ def test_the_order_of_scores_is_the_order_of_floats():
 @pytest.mark.parametrize("weight", [1.0, 0.4, 0.0])
 def test_the_trace_records_the_search(weight):
     table, trie, ids = build(120, seed=2)
-    decoder, beams = FixedDecoder(SIZES, QUERIES), 5
+    decoder = FixedDecoder(SIZES, QUERIES)
+    beams = 5
     found = beam_search(decoder, decoder.features, trie, beams, decoder_weight=weight, trace=True)
     assert beam_search(decoder, decoder.features, trie, beams, decoder_weight=weight).trace is None
     for query in range(QUERIES):
@@ -216,5 +219,6 @@ def test_the_share_of_valid_codes_is_known_where_float32_cannot_hold_it():
     found = Recorder._log_valid(
         prefixes, Continuations(query, beam, *[query] * 2, log_prob, log_prob)
     )
-    both, nothing = np.logaddexp(-200, -201), -np.inf
+    both = np.logaddexp(-200, -201)
+    nothing = -np.inf
     np.testing.assert_allclose(found, [[both, nothing, -1], [nothing, -0.5, nothing]], rtol=1e-6)

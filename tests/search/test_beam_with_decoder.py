@@ -76,7 +76,8 @@ def test_a_blended_beam_agrees_with_blending_every_id(weight):
 @torch.inference_mode()
 def test_ids_and_scores_are_those_of_transformers_generate(beams):
     table, trie, codes = build()
-    decoder, offsets = tiny_decoder(), torch.tensor(tiny_decoder().config.offsets)
+    decoder = tiny_decoder()
+    offsets = torch.tensor(tiny_decoder().config.offsets)
     tokens = (codes + offsets).tolist()
 
     def allowed(_, prefix: torch.Tensor) -> list[int]:

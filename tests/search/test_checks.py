@@ -101,7 +101,8 @@ def test_a_query_without_a_text_or_an_image_is_refused(query):
 
 
 def test_a_picture_is_opened_from_a_path_bytes_or_what_pillow_made_of_them(tmp_path):
-    file, clear = tmp_path / "photo.png", Image.new("RGBA", (4, 3), (255, 0, 0, 0))
+    file = tmp_path / "photo.png"
+    clear = Image.new("RGBA", (4, 3), (255, 0, 0, 0))
     clear.save(file)
     sources = [
         file,

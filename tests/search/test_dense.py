@@ -14,7 +14,8 @@ def unit(n: int, dim: int = 16, seed: int = 0) -> np.ndarray:
 @pytest.mark.parametrize("block", [7, 100, 16_384])
 def test_streamed_flat_search_equals_faiss_over_everything(monkeypatch, block):
     monkeypatch.setattr(dense, "BLOCK", block)
-    embeddings, queries = unit(300), unit(5, seed=1).astype(np.float32)
+    embeddings = unit(300)
+    queries = unit(5, seed=1).astype(np.float32)
     index = faiss.IndexFlatIP(16)
     index.add(embeddings.astype(np.float32))
     cosines, rows = index.search(queries, 9)
@@ -44,10 +45,8 @@ def test_approximate_indexes_find_most_of_what_flat_search_finds():
     embeddings = (points / np.linalg.norm(points, axis=1, keepdims=True)).astype(np.float16)
     queries = embeddings[:50].astype(np.float32)
     _, exact = flat_search(embeddings, queries, 10)
-    hnsw, ivf = (
-        build_hnsw(embeddings),
-        build_ivf_pq(embeddings, lists=8, code_bytes=8, training=2000),
-    )
+    hnsw = build_hnsw(embeddings)
+    ivf = build_ivf_pq(embeddings, lists=8, code_bytes=8, training=2000)
     ivf.nprobe = 4
     for index, least in ((hnsw, 0.95), (ivf, 0.4)):
         _, rows = index.search(queries, 10)

@@ -26,7 +26,8 @@ def editor(tmp_path) -> Editor:
 
 
 def test_the_next_search_finds_added_items_and_no_removed_ones(editor, tmp_path):
-    picture, broken = tmp_path / "zebra.png", tmp_path / "broken.png"
+    picture = tmp_path / "zebra.png"
+    broken = tmp_path / "broken.png"
     Image.linear_gradient("L").save(picture)
     broken.write_bytes(b"no picture")
     (added,) = editor.add(
@@ -77,7 +78,8 @@ def test_a_working_copy_is_kept_or_forgotten_and_the_run_stays_as_it_is(
 ):
     monkeypatch.chdir(tmp_path)
     run, engine = editor.run, editor.engine
-    before, trained = describe(run), engine.index
+    before = describe(run)
+    trained = engine.index
     editor = Editor(run, engine, tmp_path / "copies" / "run")
     with pytest.raises(UserError, match="Nothing was changed"):
         editor.keep("mine")
@@ -121,7 +123,8 @@ def test_a_working_copy_lies_beside_the_run_and_shares_its_files(editor):
 
 
 def test_working_copies_of_killed_programs_are_deleted_and_those_in_use_are_not(tmp_path):
-    run, left = tmp_path / "run", tmp_path / f".run.working.{'0' * 32}"
+    run = tmp_path / "run"
+    left = tmp_path / f".run.working.{'0' * 32}"
     (left / "run").mkdir(parents=True)
     with folder_for_copy(run) as first, folder_for_copy(run) as second:
         assert first.is_dir() and second.is_dir() and first != second and not left.exists()
@@ -143,7 +146,10 @@ def test_where_nothing_can_be_written_beside_the_run_its_copy_is_a_temporary_fil
 def test_items_are_encoded_on_the_engines_thread_a_few_at_a_time_and_searches_go_on(
     editor, monkeypatch
 ):
-    engine, calls, started, release = editor.engine, [], threading.Event(), threading.Event()
+    engine = editor.engine
+    calls = []
+    started = threading.Event()
+    release = threading.Event()
 
     def forward(pixels, image_mask, *texts):
         calls.append((len(image_mask), threading.current_thread()))

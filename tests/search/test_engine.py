@@ -127,9 +127,11 @@ def test_queries_from_sixteen_threads_get_the_answers_that_one_gets(engine):
 
     def ask(seed: int) -> bool:
         """Groups of one to four queries with the same options."""
-        rng, alike = random.Random(seed), []
+        rng = random.Random(seed)
+        alike = []
         for _ in range(20):
-            way, chosen = rng.randrange(2), rng.choices(range(len(QUERIES)), k=rng.randint(1, 4))
+            way = rng.randrange(2)
+            chosen = rng.choices(range(len(QUERIES)), k=rng.randint(1, 4))
             found = engine.search([QUERIES[i] for i in chosen], ways[way])
             alike += [
                 close(result, expected[way][i]) for i, result in zip(chosen, found, strict=True)
@@ -211,7 +213,8 @@ def test_both_finds_what_generation_and_the_scan_find_each_item_once(engine, mon
 
 
 def test_of_a_large_pool_the_nearest_prefixes_are_scanned(engine, monkeypatch):
-    encoded, options = engine.encode(QUERIES), SearchOptions(mode="scan", k=40)
+    encoded = engine.encode(QUERIES)
+    options = SearchOptions(mode="scan", k=40)
     whole = engine.retrieve(encoded, options).candidates
     monkeypatch.setattr(scan, "MANY_ITEMS", 39)
     part = engine.retrieve(encoded, options).candidates

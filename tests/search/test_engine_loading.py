@@ -14,7 +14,8 @@ QUERIES = [Query(text="A red dog.")]
 
 
 def test_a_run_searches_once_when_it_is_loaded(tiny_run, monkeypatch):
-    search, used = Engine._search, []
+    search = Engine._search
+    used = []
 
     def noted(*arguments):
         found = search(*arguments)
@@ -29,7 +30,8 @@ def test_a_run_searches_once_when_it_is_loaded(tiny_run, monkeypatch):
 def test_a_run_of_published_weights_re_ranks_by_normalized_embeddings(
     tmp_path, engine, monkeypatch
 ):
-    used, rank_candidates = [], retriever.rank_candidates
+    used = []
+    rank_candidates = retriever.rank_candidates
     run = publish_tiny_run(tmp_path / "run", n=6)
     run.record(normalize_embeddings=True)
     published = Engine.load(run.path, "cpu")

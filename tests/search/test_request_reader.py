@@ -37,10 +37,8 @@ class FixedReader(Reader):
 
     def forward(self, states, mask, picture):
         names = list(READINGS)
-        readings, tags = (
-            torch.full((len(mask), len(names)), -9.0),
-            torch.full((*mask.shape, 3), -9.0),
-        )
+        readings = torch.full((len(mask), len(names)), -9.0)
+        tags = torch.full((*mask.shape, 3), -9.0)
         for row, words in enumerate(self.requests):
             readings[row, names.index(words[0])] = -0.01
             for place, word in enumerate(words):

@@ -16,7 +16,10 @@ from genius.search.rerank import Similarity, rank_candidates
 from genius.trie.ids import IDTable
 from tests.search.tiny import publish_tiny_run
 
-SIZES, N, QUERIES, WIDTH = (3, 4, 4), 90, 4, 6
+SIZES = (3, 4, 4)
+N = 90
+QUERIES = 4
+WIDTH = 6
 ASKED = [Query(text="a red dog"), Query(text="a small house", instruction="Find the picture.")]
 
 
@@ -121,7 +124,8 @@ def test_without_reranking_items_keep_the_generated_order(world):
 def test_embeddings_are_normalized_again_only_on_request(world):
     table, beams, embeddings, queries = world
     scaled = (embeddings * np.linspace(0.5, 1, N)[:, None]).astype(np.float32)
-    candidates, as_stored = candidates_of(beams, table), Similarity(embeddings, queries)
+    candidates = candidates_of(beams, table)
+    as_stored = Similarity(embeddings, queries)
     normalizing = Similarity(scaled, queries, normalize=True)
     expected = rank_candidates(candidates, 20, as_stored)
     plain = rank_candidates(candidates, 20, Similarity(scaled, queries))
@@ -215,7 +219,8 @@ def test_the_order_is_that_of_fused_features_computed_one_by_one(
 def test_what_was_found_can_be_ordered_in_every_way_without_another_search(
     engine, mode, monkeypatch
 ):
-    encoded, options = engine.encode(ASKED), SearchOptions(beams=5, k=100, mode=mode, trace=True)
+    encoded = engine.encode(ASKED)
+    options = SearchOptions(beams=5, k=100, mode=mode, trace=True)
     orders = [replace(options, order=order) for order in ORDERS]
     expected = [engine.retrieve(encoded, order) for order in orders]
     monkeypatch.setattr("genius.search.candidates.beam_search", None)

@@ -23,7 +23,8 @@ def picture(seed: int) -> Image.Image:
 @pytest.fixture
 def passed(monkeypatch) -> list[int]:
     """How many pictures each call of the encoder took."""
-    counts, encode = [], type(tiny_encoder()).encode
+    counts = []
+    encode = type(tiny_encoder()).encode
 
     def spy(self, images, texts):
         counts.append(sum(image is not None for image in images))
@@ -35,8 +36,10 @@ def passed(monkeypatch) -> list[int]:
 
 @torch.inference_mode()
 def test_features_are_those_of_the_encoder(passed):
-    images, texts = [picture(0), None, picture(1), picture(0)], ["A dog.", "A cat.", "", "A boat."]
-    expected, cache = tiny_encoder().encode(images, texts), FeatureCache(tiny_encoder())
+    images = [picture(0), None, picture(1), picture(0)]
+    texts = ["A dog.", "A cat.", "", "A boat."]
+    expected = tiny_encoder().encode(images, texts)
+    cache = FeatureCache(tiny_encoder())
 
     for _ in range(2):
         found = cache.encode(images, texts, [""] * len(images))

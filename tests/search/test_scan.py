@@ -75,7 +75,8 @@ def test_the_nearest_items_are_found_whatever_the_layout_of_their_ids(
 ):
     monkeypatch.setattr(module, "BLOCK", block)
     pool, codewords = world(sizes, n)
-    scan, z = scan_of(pool, codewords, compiled, monkeypatch), queries(FEW + 1)
+    scan = scan_of(pool, codewords, compiled, monkeypatch)
+    z = queries(FEW + 1)
     for asked in (z, z[:1]):
         found = scan.best(asked, k)
         for query, position, score in zip(
@@ -159,8 +160,10 @@ def test_the_nearest_prefixes_hold_the_share(
     monkeypatch.setattr(module, "BLOCK", 11)
     monkeypatch.setattr(module, "PER_PREFIX", per_prefix)
     pool, codewords = world(sizes, 300)
-    scan, z = scan_of(pool, codewords, compiled, monkeypatch), queries(count)
-    found, whole = scan.near(z, 300, share=share), scan.best(z, 300)
+    scan = scan_of(pool, codewords, compiled, monkeypatch)
+    z = queries(count)
+    found = scan.near(z, 300, share=share)
+    whole = scan.best(z, 300)
     codes = [tuple(codes) for codes in pool.table.codes(np.arange(300))[:, :length].tolist()]
     books = [book.double().numpy() for book in codewords.codebooks]
     for query, positions, everything in zip(
@@ -195,10 +198,8 @@ def test_where_numba_cannot_compile_torch_scans_and_a_warning_says_so(monkeypatc
 def scan_with(kernels: Future, monkeypatch) -> BaseException | None:
     """Check a scan with these kernels, or without those that failed; why they did."""
     pool, codewords = world((3, 9), 50)
-    expected, scan = (
-        scan_of(pool, codewords, False, monkeypatch).best(queries(1), 9),
-        Scan(pool, codewords),
-    )
+    expected = scan_of(pool, codewords, False, monkeypatch).best(queries(1), 9)
+    scan = Scan(pool, codewords)
     failure = kernels.exception()  # waits
     monkeypatch.setattr(scan, "_kernels", kernels)
     assert torch.equal(scan.best(queries(1), 9).positions, expected.positions)
@@ -227,9 +228,11 @@ def test_first_codes_that_are_not_allowed_are_left_out(method, alike, compiled, 
     allowed = np.array(
         [[True, False, True]] * 2 if alike else [[True, False, True], [False, True, False]]
     )
-    scan, z = scan_of(pool, codewords, compiled, monkeypatch), queries(2)
+    scan = scan_of(pool, codewords, compiled, monkeypatch)
+    z = queries(2)
     options = {"share": 1.0} if method == "near" else {}
-    found, whole = getattr(scan, method)(z, 200, allowed=allowed, **options), scan.best(z, 200)
+    found = getattr(scan, method)(z, 200, allowed=allowed, **options)
+    whole = scan.best(z, 200)
     for kinds, positions, everything in zip(
         allowed, found.positions.tolist(), whole.positions.tolist(), strict=True
     ):

@@ -49,7 +49,8 @@ def test_settled_candidates_are_the_ids_of_the_whole_search_and_at_most_a_tenth_
 def test_a_search_that_settles_stops_decoding_a_query_whose_beams_have_one_id_left():
     sizes = (3, 50, 6, 6, 6)
     table, trie = build(60, sizes=sizes)
-    decoder, beams = FixedDecoder(sizes, QUERIES), 7
+    decoder = FixedDecoder(sizes, QUERIES)
+    beams = 7
     found = beam_search(decoder, decoder.features, trie, beams, settle=True)
     exact = beam_search(decoder, decoder.features, trie, beams)
     assert (exact.depth == 5).all() and (exact.scored == 1 + 3 + 3 * beams).all()
@@ -70,7 +71,8 @@ def test_a_search_that_settles_stops_decoding_a_query_whose_beams_have_one_id_le
 
 
 def test_a_search_that_settles_returns_an_item_more_rather_than_decoding_another_level():
-    sizes, beams = (3, 50, 6, 6), 10
+    sizes = (3, 50, 6, 6)
+    beams = 10
     # two prefixes have two IDs
     codes = [(n % 3, n, n % 6, n % 5) for n in range(20)] + [(0, 0, 1, 0), (1, 1, 2, 0)]
     table = IDTable.build(np.array(codes), sizes)
@@ -78,7 +80,8 @@ def test_a_search_that_settles_returns_an_item_more_rather_than_decoding_another
     found = beam_search(decoder, decoder.features, Trie(table), beams, settle=True)
     numbers = set()
     for query in range(40):
-        ids, depth = found_ids(table, found, query), int(found.depth[query, 0])
+        ids = found_ids(table, found, query)
+        depth = int(found.depth[query, 0])
         assert len(ids) <= beams + 1 and (len(ids) == beams or depth == 2)
         assert depth == 2 or len({codes[:2] for codes in ids} & {(0, 0), (1, 1)}) > 0
         numbers.add((depth, len(ids)))

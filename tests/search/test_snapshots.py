@@ -65,7 +65,8 @@ def test_the_next_query_finds_added_items_and_no_removed_ones(run):
 
 
 def test_a_search_sees_one_version_while_the_index_changes(run):
-    engine, done = Engine.load(run, "cpu"), threading.Event()
+    engine = Engine.load(run, "cpu")
+    done = threading.Event()
 
     def search():
         while not done.is_set():
@@ -93,9 +94,11 @@ def test_a_search_sees_one_version_while_the_index_changes(run):
 
 def test_inside_a_block_rows_mean_the_same_items(run):
     """Whatever others take up meanwhile; who takes it up inside sees it at once."""
-    engine, query = Engine.load(run, "cpu"), [Query("A red dog.")]
+    engine = Engine.load(run, "cpu")
+    query = [Query("A red dog.")]
     with engine.versions.snapshot():
-        before, ids = engine.search(query)[0], [item.id for item in engine.index.items(range(N))]
+        before = engine.search(query)[0]
+        ids = [item.id for item in engine.index.items(range(N))]
         update.remove(run, ["0:0"])
         other = threading.Thread(target=engine.versions.reload)
         other.start()
@@ -127,7 +130,8 @@ def test_an_unreadable_index_is_not_loaded_and_logged_once(run, caplog, monkeypa
     with pytest.raises(UserError, match="modalities.npy"):
         engine.versions.reload()
     assert len(engine.search([Query("A red dog.")])[0].hits) == 10 and engine.index.n == N
-    tries, reload = [], engine.versions.reload
+    tries = []
+    reload = engine.versions.reload
     monkeypatch.setattr(engine.versions, "reload", lambda: (tries.append(1), reload()))
     engine.follow(every=0.01)
     wait_until(lambda: len(tries) >= 5)
@@ -135,9 +139,12 @@ def test_an_unreadable_index_is_not_loaded_and_logged_once(run, caplog, monkeypa
 
 
 def test_a_pool_that_is_being_collected_delays_only_the_searches_that_need_it(run, monkeypatch):
-    engine, started, goes_on = Engine.load(run, "cpu"), threading.Event(), threading.Event()
+    engine = Engine.load(run, "cpu")
+    started = threading.Event()
+    goes_on = threading.Event()
     texts = SearchOptions(modality=Modality.TEXT)
-    ready, build = engine.versions.current.pool_of(texts), Index.pool
+    ready = engine.versions.current.pool_of(texts)
+    build = Index.pool
 
     def slow(index: Index, *args: object) -> Pool:
         started.set()

@@ -108,14 +108,13 @@ def publish_tiny_run(path: Path, n: int = 40, fused: bool = False) -> Run:
     """Encode, quantize, index and publish, as training does. fused: the index keeps fused
     features.
     """
-    run, pictures = Run(path), path / "pictures"
+    run = Run(path)
+    pictures = path / "pictures"
     pictures.mkdir(parents=True)
-    encoder, fusion, quantizer, decoder = (
-        tiny_encoder(),
-        tiny_fusion(),
-        tiny_quantizer(),
-        tiny_decoder(),
-    )
+    encoder = tiny_encoder()
+    fusion = tiny_fusion()
+    quantizer = tiny_quantizer()
+    decoder = tiny_decoder()
     items = tiny_items(n, pictures)
     images = [
         Image.open(pictures / item.image).convert("RGB") if item.image else None for item in items
@@ -125,7 +124,8 @@ def publish_tiny_run(path: Path, n: int = 40, fused: bool = False) -> Run:
         z = fusion(features)
         codes = quantizer.encode(z, torch.tensor([item.modality for item in items])).numpy()
     distances = squared_distances(z.numpy(), codes, quantizer)
-    vectors, sizes = features.embedding().numpy(), quantizer.config.code_sizes
+    vectors = features.embedding().numpy()
+    sizes = quantizer.config.code_sizes
     index = {
         "items": items,
         "codes": codes,

@@ -52,16 +52,15 @@ def train(stage: str, collection: Path, run: Path, device: str) -> None:
     settings = STILL
     if stage == LOCKED:
         towers = locked_settings(*tower_names(run.parent / "towers"))
-        stage, settings = (
-            "encoder",
-            replace(STILL, encoder=replace(towers, epochs=2, batch=7, learning_rate=1e-3)),
-        )
+        stage = "encoder"
+        settings = replace(STILL, encoder=replace(towers, epochs=2, batch=7, learning_rate=1e-3))
     run_stage(stage, STAGES[stage].train, Arguments(collection, run, "small", settings, device))
 
 
 def linear() -> tuple[nn.Linear, Tensor]:
     """A model and its batch of five."""
-    generator, model = torch.Generator().manual_seed(0), nn.Linear(4, 3)
+    generator = torch.Generator().manual_seed(0)
+    model = nn.Linear(4, 3)
     nn.init.normal_(model.weight, generator=generator)
     return model, torch.randn(5, 4, generator=generator)
 
@@ -73,7 +72,8 @@ def compared(z: Tensor, scale: Tensor) -> Tensor:
 
 def write_gradients(file: Path) -> None:
     model, x = linear()
-    scale, n = nn.Parameter(torch.tensor(2.0)), len(x)
+    scale = nn.Parameter(torch.tensor(2.0))
+    n = len(x)
     found = {}
     for name, loss in (
         ("compared", lambda own: compared(all_gather(own, n), scale)),

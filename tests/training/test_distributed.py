@@ -56,7 +56,9 @@ def launched(way: str, arguments: list[str]) -> str:
     """What two processes print; either the documented command starts them, or the first one
     forks.
     """
-    port, environment, command = str(free_port()), {"OMP_NUM_THREADS": "1"}, [sys.executable]
+    port = str(free_port())
+    environment = {"OMP_NUM_THREADS": "1"}
+    command = [sys.executable]
     if way == "accelerate launch":
         command += ["-m", "accelerate.commands.launch", *LAUNCH, f"--main_process_port={port}"]
     else:

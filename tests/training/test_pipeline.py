@@ -104,7 +104,8 @@ def test_a_decoder_stops_after_its_patience_and_keeps_the_best_epoch(
     """Its recall is no better in two epochs after the second; a killed training does not begin a
     further one either.
     """
-    run, recalls = shutil.copytree(path, tmp_path / "run"), iter([0.2, 0.4, 0.3, 0.4])
+    run = shutil.copytree(path, tmp_path / "run")
+    recalls = iter([0.2, 0.4, 0.3, 0.4])
     settings = replace(TINY.decoder, epochs=6, keep_best=True, patience=2, decoder_weights=(1.0,))
     given = arguments(collection, run, replace(TINY, decoder=settings))
     monkeypatch.setattr(
@@ -186,10 +187,8 @@ def test_a_repeated_stage_that_is_killed_before_it_is_recorded_leaves_a_run_that
 
 
 def test_candidates_with_other_texts_are_encoded_again(path, collection, tmp_path, capsys):
-    root, run = (
-        shutil.copytree(collection.root, tmp_path / "collection"),
-        shutil.copytree(path, tmp_path / "run"),
-    )
+    root = shutil.copytree(collection.root, tmp_path / "collection")
+    run = shutil.copytree(path, tmp_path / "run")
     given = arguments(root, run)
     other_texts(root)
     with pytest.raises(
@@ -222,13 +221,15 @@ def test_in_half_precision_the_index_is_what_its_readers_compute(collection, tmp
         },
     )
     pipeline.train(arguments(collection, tmp_path, half))
-    run, items = Run(tmp_path), list(collection.all_candidates())
+    run = Run(tmp_path)
+    items = list(collection.all_candidates())
     for part in ("encoder", "fusion", "quantizer", "decoder"):
         stored = load_file(run.folder(part) / "model.safetensors")
         assert {tensor.dtype for tensor in stored.values()} <= {torch.float16, torch.int64}, part
 
     served = Index.load(run.folder("index"))
-    encode, fuse = Encoder.load(run.folder("encoder")), Fusion.load(run.folder("fusion"))
+    encode = Encoder.load(run.folder("encoder"))
+    fuse = Fusion.load(run.folder("fusion"))
     quantize = ResidualQuantizer.load(run.folder("quantizer"))
     images = [
         open_image(collection.image_path(item.image)) if item.image else None for item in items
@@ -249,7 +250,8 @@ def test_an_index_of_one_pool_holds_its_items_with_their_own_codes_and_thumbnail
     settings = replace(TINY, index=IndexSettings("union_test", thumbnail_side=20))
     train_stage("index", collection, tmp_path / "run", settings)
 
-    whole, part = Engine.load(path, "cpu").index, Engine.load(tmp_path / "run", "cpu").index
+    whole = Engine.load(path, "cpu").index
+    part = Engine.load(tmp_path / "run", "cpu").index
 
     items = list(collection.candidates("union_test"))
     rows = whole.rows_of([item.id for item in items])

@@ -181,7 +181,8 @@ def test_weight_decay_excludes_norms_biases_and_the_relative_attention_bias(t5):
 
 def test_the_decoders_learning_rate_is_the_published_schedule():
     """GR models/utils.py: cosine_warmup_scheduler."""
-    total, warmup = 4000, PAPER.decoder.warmup_steps
+    total = 4000
+    warmup = PAPER.decoder.warmup_steps
     rates = [
         cosine(step, total, warmup / total, from_zero=PAPER.decoder.warmup_from_zero)
         for step in range(total)
@@ -192,7 +193,8 @@ def test_the_decoders_learning_rate_is_the_published_schedule():
 
 def test_the_quantizers_learning_rate_is_the_published_schedule():
     """RQ CosineAnnealingLR(T_max, eta_min=1e-5), stepped after each batch."""
-    settings, total = PAPER.quantizer, 40
+    settings = PAPER.quantizer
+    total = 40
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=settings.learning_rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, total, eta_min=1e-5)
     for step in range(total):

@@ -149,7 +149,8 @@ def test_settings_that_exclude_each_other_are_refused():
 
 
 def test_the_parts_of_the_toy_preset_fit_their_budgets():
-    encoder, stage = new_encoder(TOY.encoder), TOY.quantizer
+    encoder = new_encoder(TOY.encoder)
+    stage = TOY.quantizer
     parts = [Fusion(stage.fusion), IDDecoder(TOY.decoder.decoder)]
     codebooks = sum(stage.quantizer.code_sizes) * stage.quantizer.dim
     assert 2 * weights_of(encoder) <= 2e6  # two bytes a number

@@ -118,7 +118,8 @@ def test_a_full_disk_ends_a_stage_with_a_sentence(collection, tmp_path):
 
 
 def test_a_collection_that_has_changed_is_not_done(collection, tmp_path):
-    root, run = shutil.copytree(collection.root, tmp_path / "collection"), tmp_path / "run"
+    root = shutil.copytree(collection.root, tmp_path / "collection")
+    run = tmp_path / "run"
     given = arguments(root, run)
     for name in ("encoder", "features"):
         run_stage(name, lambda _: Run(run).record(left=1), given)

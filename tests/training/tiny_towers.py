@@ -74,11 +74,13 @@ def write_color_collection(root: Path) -> Collection:
     rng = np.random.default_rng(0)
     with new_collection(root) as writer:
         for number, (copy, one, two) in enumerate(product(range(COPIES + 1), COLORS, COLORS)):
-            split, text = "train" if copy < COPIES else "val", f"{one} on {two}"
+            split = "train" if copy < COPIES else "val"
+            text = f"{one} on {two}"
             pixels = np.empty((20, 30, 3))
             pixels[:], pixels[5:15, 8:22] = COLORS[two], COLORS[one]
             pixels = (pixels + rng.normal(0, 4, pixels.shape)).clip(0, 255).astype(np.uint8)
-            stream, path = io.BytesIO(), f"images/{number}.png"
+            stream = io.BytesIO()
+            path = f"images/{number}.png"
             Image.fromarray(pixels).save(stream, "PNG")
             writer.image(path, stream.getvalue())
             writer.candidate(

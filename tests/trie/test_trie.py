@@ -115,7 +115,9 @@ def long_tailed_codes(n: int, rng: np.random.Generator) -> np.ndarray:
 @pytest.mark.parametrize("scanned", [trie_module.MAX_SCANNED], indirect=True)
 @pytest.mark.parametrize("kind", ["uniform", "long-tailed", "in pairs", "in chains"])
 def test_table_and_trie_take_at_most_25_bytes_per_item(kind):
-    n, sizes, rng = 60_000, (3,) + (4096,) * 8, np.random.default_rng(7)
+    n = 60_000
+    sizes = (3,) + (4096,) * 8
+    rng = np.random.default_rng(7)
     uniform = rng.integers(sizes, size=(n, 9))
     chains = np.zeros((n, 9), dtype=int)
     chains[:, 1], chains[:, 8] = np.arange(n) // 129, np.arange(n) % 129  # crowded at every level

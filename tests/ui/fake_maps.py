@@ -29,7 +29,8 @@ def fake_maps(ids: Sequence[str], levels: int) -> Maps:
     """These items in two views, the second of which has few places, and six regions, two of each
     size.
     """
-    random, keys = np.random.default_rng(3), np.sort([id_key(id) for id in ids])
+    random = np.random.default_rng(3)
+    keys = np.sort([id_key(id) for id in ids])
     side = np.where(np.arange(len(keys)) % 2, 0.5, -0.5)  # of each region
     places = random.normal(0, 0.12, (2, len(keys), 2)).clip(-0.4, 0.4).astype(np.float32)
     places[0, :, 0] += side

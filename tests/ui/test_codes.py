@@ -64,7 +64,8 @@ def test_an_open_code_shows_the_codes_nearest_to_it(codes):
 @pytest.mark.parametrize("pattern", [(), (0,), (None, 3), (1, 5, 20)])
 def test_a_pattern_shows_its_items_its_next_codes_and_the_codes_around_it(codes, engine, pattern):
     key = format_pattern(pattern, ".")
-    opened, rows = codes["codes"](key), matching(engine, pattern)
+    opened = codes["codes"](key)
+    rows = matching(engine, pattern)
     assert opened["key"] == key and opened["items"] == f"{len(rows):,} items"
     following = np.unique(engine.index.codes(rows)[:, len(pattern)])
     assert opened["next"]["all"] == len(following)

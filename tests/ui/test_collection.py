@@ -118,7 +118,8 @@ def test_two_people_at_once_change_it_one_after_the_other(ask, served):
 
 
 def test_a_look_sees_one_version(look, served, monkeypatch):
-    editor, of = Editor(served.run, served.engine), panel.datasets
+    editor = Editor(served.run, served.engine)
+    of = panel.datasets
     list(editor.add([("First.", None)]))
 
     def while_it_grows(index):
@@ -153,7 +154,8 @@ def test_a_look_sees_one_version(look, served, monkeypatch):
     ],
 )
 def test_what_cannot_be_changes_nothing(ask, served, function, arguments):
-    before, answer = served.engine.index, ask(function, **arguments)
+    before = served.engine.index
+    answer = ask(function, **arguments)
     assert answer["error"] and "Traceback" not in answer["error"] and "fault" not in answer["error"]
     assert served.engine.index is before
 

@@ -72,7 +72,8 @@ def test_an_error_has_the_outcome_of_its_cause(error, outcome):
 
 def test_a_call_is_logged_once_with_its_id_kind_mode_status_and_time(caplog):
     caplog.set_level(logging.INFO, "genius.calls")
-    calling, query = Monitor().record_call("run", "search", Call()), Query("red mug")
+    calling = Monitor().record_call("run", "search", Call())
+    query = Query("red mug")
     with pytest.raises(UserError), calling, record_search(query, "scan"):
         raise UserError("No.")
     (record,) = caplog.records

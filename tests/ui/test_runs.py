@@ -34,7 +34,9 @@ def serving(tmp_path: Path, **hosting):
     """Runs `one`, `two words`, which loads when `go` is set, and `broken`. `loads` lists what was
     loaded, and `late` whether `two words` went on without `go`.
     """
-    go, loads, late = threading.Event(), [], []
+    go = threading.Event()
+    loads = []
+    late = []
 
     def load(name: str) -> Page:
         loads.append(name)

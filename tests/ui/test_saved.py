@@ -108,7 +108,8 @@ class Reader(HTMLParser):
 
     def __init__(self, page: str):
         super().__init__()
-        self.tags, self.text = [], ""
+        self.tags = []
+        self.text = ""
         self.feed(page)
         self.close()
 

@@ -89,7 +89,8 @@ def test_uploads_that_have_not_ended_count_too(monkeypatch):
     guard = Guard(None, Policy())
 
     async def many():
-        hold, refused = asyncio.Event(), []
+        hold = asyncio.Event()
+        refused = []
 
         async def app(scope, receive, send):
             await hold.wait()
@@ -245,12 +246,14 @@ def test_guesses_that_were_sent_at_once_are_not_answered_beyond_the_limit():
         all_sent.set()
         return await asyncio.gather(*guesses)
 
-    right_one, guard = 150, Guard(login, Policy())
+    right_one = 150
+    guard = Guard(login, Policy())
     answered = asyncio.run(many())
     assert answered == [[400]] * security.MAX_FAILED_LOGINS + [[429]] * (
         200 - security.MAX_FAILED_LOGINS
     )
-    guard, right_one = Guard(login, Policy()), 5
+    guard = Guard(login, Policy())
+    right_one = 5
     assert asyncio.run(many())[right_one] == [200]
 
 

@@ -146,12 +146,10 @@ def test_sigterm_ends_a_server_also_if_the_system_gives_it_to_another_thread(mon
             waits.set()
             return wait_for_the_end(seconds)
 
-        drained, late, waits, wait_for_the_end = (
-            threading.Event(),
-            [],
-            threading.Event(),
-            site.server._ended.wait,
-        )
+        drained = threading.Event()
+        late = []
+        waits = threading.Event()
+        wait_for_the_end = site.server._ended.wait
         monkeypatch.setattr(site.server, "drain", lambda: drained.set() or 7)
         monkeypatch.setattr(site.server._ended, "wait", wait)
         with exit_on_sigterm():
@@ -209,10 +207,8 @@ def test_while_the_first_run_is_loaded_every_visitor_is_told(logins):
             with suppress(httpx.ConnectError):
                 health = get(f"{address}/healthz")
                 break
-        program, browser = (
-            get(f"{address}/config"),
-            get(f"{address}/", headers={"accept": "text/html"}),
-        )
+        program = get(f"{address}/config")
+        browser = get(f"{address}/", headers={"accept": "text/html"})
         go.set()
         server = serving.result()
     assert (health.status_code, health.json()) == (503, {"status": "loading"})

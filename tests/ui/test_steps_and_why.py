@@ -31,7 +31,8 @@ def namer(context):
 
 
 def asked(engine, text="A red dog.", trace=True, **options) -> LastQuery:
-    query, options = Query(text), replace(OPTIONS, **options)
+    query = Query(text)
+    options = replace(OPTIONS, **options)
     result = engine.search([query], replace(options, trace=trace))[0]
     return LastQuery(text, query, options, result, engine.index.folder.name)
 
@@ -67,7 +68,8 @@ def test_another_code_searches_below_it_with_the_same_options(engine, namer, mon
     last = asked(engine, k=4)
     shown = follow(namer, (last,), 0, None)
     level, code = a_choice(shown)
-    searches, search = [], engine.search_encoded
+    searches = []
+    search = engine.search_encoded
     monkeypatch.setattr(
         engine, "search_encoded", lambda *given: searches.append(given[1]) or search(*given)
     )
@@ -118,7 +120,8 @@ def test_after_items_were_removed_no_row_of_an_older_search_is_shown(tmp_path):
     run = publish_tiny_run(tmp_path / "run")
     engine = Engine.load(run.path, "cpu")
     search = Search(Context(engine, ServedRun(run.path)))
-    namer, last = CodeNamer(engine, run.path), asked(engine)
+    namer = CodeNamer(engine, run.path)
+    last = asked(engine)
     shown = follow(namer, (last,), 0, None)
     update.remove(run.path, [hit.item.id for hit in last.result.hits[:2]])
     assert engine.versions.reload()

@@ -206,7 +206,8 @@ NAMES = ("Image", "Text", "Pair")
 
 
 def level(parent, code, step, kept, items, masked) -> LevelTrace:
-    step, kept = np.log(step), np.array(kept, dtype=bool)
+    step = np.log(step)
+    kept = np.array(kept, dtype=bool)
     return LevelTrace(
         np.array(parent),
         np.array(code),

@@ -21,7 +21,10 @@ from tests.ui.fake_engine import FakeEngine
 def page_of(*functions: Callable, engine: object = None) -> Page:
     """A page of these endpoints alone."""
     page = build(engine or FakeEngine(), ServedRun(Path("made-up")))
-    page.public, page.calls, page.looks, page.precompute = [*functions], [], {}, []
+    page.public = [*functions]
+    page.calls = []
+    page.looks = {}
+    page.precompute = []
     return page
 
 

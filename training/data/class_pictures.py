@@ -93,7 +93,8 @@ class ClassCollection(Collection):
         for other pairs.
         """
         asked, target = TASKS[task]
-        texts, is_train = ClassTexts.of(self.labels), split == "train"
+        texts = ClassTexts.of(self.labels)
+        is_train = split == "train"
         for class_ in range(0, len(texts.names), 1 if is_train else VALIDATED):
             names = texts.names[class_]
             parts = {
@@ -160,15 +161,18 @@ def class_outputs(
     photographs.
     """
     generator = torch.Generator().manual_seed(seed)
-    rows, bias = head.classifier.cpu(), head.classifier_bias.cpu()
+    rows = head.classifier.cpu()
+    bias = head.classifier_bias.cpu()
     c, t = rows.shape
     count, total, squares = torch.zeros(c), torch.zeros(t), torch.zeros(t)
     sums = torch.zeros(c, t)
     for start in range(0, len(outputs), BLOCK):
         block = torch.from_numpy(outputs[start : start + BLOCK].astype(np.float32))
         shares = ((block @ rows.T + bias) / head.temperature).softmax(-1)  # (b, c) probabilities
-        count, sums = count + shares.sum(0), sums + shares.T @ block
-        total, squares = total + block.sum(0), squares + block.square().sum(0)
+        count = count + shares.sum(0)
+        sums = sums + shares.T @ block
+        total = total + block.sum(0)
+        squares = squares + block.square().sum(0)
     mean = total / len(outputs)
     std = (squares / len(outputs) - mean.square()).clamp(min=1e-6).sqrt()
     # a class that the photographs hardly show has an uncertain mean, so it gets less of it
@@ -186,7 +190,8 @@ def class_outputs(
         values += NOISE * std * torch.randn(b, t, generator=generator)
         goal = LEAST + (MOST - LEAST) * torch.rand(b, generator=generator)
         steps = torch.stack([torch.zeros(b), torch.full((b,), longest)])
-        logits, slopes = values @ rows.T + bias, directions[classes] @ rows.T
+        logits = values @ rows.T + bias
+        slopes = directions[classes] @ rows.T
         for _ in range(HALVINGS):
             middle = steps.mean(0)
             reached = ((logits + middle[:, None] * slopes) / head.temperature).softmax(-1)[

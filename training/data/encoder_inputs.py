@@ -190,7 +190,9 @@ class InputLoader:
         swaps: InstructionSwaps | None,
     ):
         """Raises UserError for an image that cannot be opened."""
-        self.settings, self.encoder, self.swaps = arguments.settings.encoder, encoder, swaps
+        self.settings = arguments.settings.encoder
+        self.encoder = encoder
+        self.swaps = swaps
         self.candidate_rows, self.items = needed_items(collection, splits)
         side = encoder.config.preprocess["size"]
         self.side = side if isinstance(side, int) else side[0]
@@ -218,7 +220,8 @@ class InputLoader:
                     self.items[position]
                     for position in np.searchsorted(self.candidate_rows, positives)
                 ]
-                images, texts = [item.image for item in items], [item.text for item in items]
+                images = [item.image for item in items]
+                texts = [item.text for item in items]
                 no_swaps = np.full(len(positives), OWN_INSTRUCTION)
                 yield query, self._unopened(positives, no_swaps, images, texts, rng, training)
 
@@ -260,8 +263,11 @@ class InputLoader:
     ) -> Unopened:
         """This process's slice of the images and of the texts that are there."""
         texts = [normalize_text(text) for text in texts]
-        image_mask, text_mask = [bool(path) for path in images], [bool(text) for text in texts]
-        paths, local, crops = [path for path in images if path], self._slice(image_mask), None
+        image_mask = [bool(path) for path in images]
+        text_mask = [bool(text) for text in texts]
+        paths = [path for path in images if path]
+        local = self._slice(image_mask)
+        crops = None
         if training and self.settings.augment:
             settings = self.settings
             crops = Crops.draw(len(paths), settings.min_crop, settings.horizontal_flip, rng).part(
@@ -285,10 +291,8 @@ class InputLoader:
         """squares (local i, 3, c, c) uint8: the decoded images of stored side c."""
         inputs, crops = unopened.inputs, unopened.crops
         if len(squares):
-            preprocess, squares = (
-                self.encoder.config.preprocess,
-                squares.float().to(self.encoder.device) / 255,
-            )
+            preprocess = self.encoder.config.preprocess
+            squares = squares.float().to(self.encoder.device) / 255
             images = (
                 resized(squares, self.side)
                 if crops is None

@@ -97,7 +97,8 @@ class Crops:
         """Random crops of at least this share of the area, slightly stretched; half of them flipped
         if asked for.
         """
-        scale, stretch = np.sqrt(rng.uniform(min_crop, 1, b)), np.exp(rng.uniform(-0.15, 0.15, b))
+        scale = np.sqrt(rng.uniform(min_crop, 1, b))
+        stretch = np.exp(rng.uniform(-0.15, 0.15, b))
         sides = np.minimum([scale * stretch, scale / stretch], 1)  # (2, b): width, height
         direction = rng.choice([-1, 1], b) if horizontal_flip else np.ones(b)
         theta = np.zeros((b, 2, 3), dtype=np.float32)
@@ -111,9 +112,11 @@ class Crops:
     def of(self, image: Image.Image) -> Iterator[Image.Image]:
         """One view of an image for each of these b crops."""
         for theta, brightness in zip(self.theta, self.brightness, strict=True):
-            size, half = np.array(image.size), np.abs(np.diagonal(theta)) / 2
+            size = np.array(image.size)
+            half = np.abs(np.diagonal(theta)) / 2
             center = (1 + theta[:, 2]) / 2
-            start, end = np.floor((center - half) * size), np.ceil((center + half) * size)
+            start = np.floor((center - half) * size)
+            end = np.ceil((center + half) * size)
             view = image.crop(
                 (*np.maximum(start, 0).astype(int), *np.minimum(end, size).astype(int))
             )

@@ -58,7 +58,9 @@ def read_candidates(collection: Collection, stamp: str) -> CandidateTable:
     """The candidates of the collection; stamp: `records_stamp` of it. Raises UserError if it has
     none.
     """
-    keys, modalities, contents = array("q"), array("B"), hashlib.sha256()
+    keys = array("q")
+    modalities = array("B")
+    contents = hashlib.sha256()
     for item in collection.all_candidates():
         keys.append(id_key(item.id))
         modalities.append(item.modality)
@@ -90,7 +92,8 @@ class Pairs:
         """Read a split's queries. Raises UserError for an unknown positive, a missing instruction,
         or no queries.
         """
-        phrasings, benchmark_rows = collection.instructions(), collection.rows()
+        phrasings = collection.instructions()
+        benchmark_rows = collection.rows()
         texts, images, instructions = [], [], []
         rows, positives, lengths = array("h"), array("q"), array("q", [0])
         for number, row in enumerate(benchmark_rows):
@@ -116,10 +119,8 @@ class Pairs:
                 f"least {MIN_QUERIES}; "
                 f"add them to query/{split}"
             )
-        datasets, tasks = (
-            [row.dataset for row in benchmark_rows],
-            [row.task for row in benchmark_rows],
-        )
+        datasets = [row.dataset for row in benchmark_rows]
+        tasks = [row.task for row in benchmark_rows]
         offsets = np.cumsum(lengths)
         return cls(
             texts,
@@ -210,10 +211,8 @@ class Pairs:
 
         numbers: of each candidate row, its new one; −1: it is not kept.
         """
-        owner, positives = (
-            np.repeat(np.arange(len(self)), np.diff(self.offsets)),
-            numbers[self.positives],
-        )
+        owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        positives = numbers[self.positives]
         counts = np.bincount(owner[positives >= 0], minlength=len(self))
         kept = replace(
             self, offsets=np.append(0, counts.cumsum()), positives=positives[positives >= 0]

@@ -86,7 +86,8 @@ def write_pseudo_queries(
     """
     rng = np.random.default_rng(seed)
     sampled = np.sort(rng.permutation(image_rows(collection))[:MAX_IMAGES])
-    images, phrasings = items_at(collection, sampled), collection.instructions()
+    images = items_at(collection, sampled)
+    phrasings = collection.instructions()
     datasets = [key_dataset(id_key(item.id)) for item in images]
     names = {number: collection.dataset_name(number) for number in sorted(set(datasets))}
     vectors = torch.from_numpy(embeddings[sampled].astype(np.float32))
@@ -119,10 +120,8 @@ def write_pseudo_queries(
             for (row, text), targets_of_query in zip(queries, targets, strict=True):
                 number = datasets[row]
                 written[number] += 1
-                name, positives = (
-                    f"{number}:{written[number]}",
-                    tuple(images[target].id for target in targets_of_query),
-                )
+                name = f"{number}:{written[number]}"
+                positives = tuple(images[target].id for target in targets_of_query)
                 kind, task = (
                     (Modality.TEXT, TEXT_TO_IMAGE) if text else (Modality.IMAGE, IMAGE_TO_IMAGE)
                 )
@@ -178,7 +177,8 @@ def texts_of_image(words: Sequence[str], rng: np.random.Generator) -> list[str]:
     """Different texts of the words of one image; earlier words are drawn more often, and in any
     order.
     """
-    words, texts = list(dict.fromkeys(words)), []
+    words = list(dict.fromkeys(words))
+    texts = []
     share = 1 / np.arange(1, len(words) + 1)
     for _ in range(TEXTS):
         patterns = PATTERNS[rng.integers(min(len(PATTERNS), len(words)))]

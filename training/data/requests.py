@@ -68,7 +68,8 @@ class Contents:
         names: dict[str, None] = {}
         captions: dict[str, None] = {}
         for item in collection.all_candidates():
-            head, words = re.split(r" ?[:(]", item.text)[0].strip(), item.text.split()
+            head = re.split(r" ?[:(]", item.text)[0].strip()
+            words = item.text.split()
             if (
                 len(head.split()) <= LONGEST_NAME
                 and re.fullmatch(r"[^\W\d][^.,;!?]*", head)
@@ -105,7 +106,8 @@ def read_phrasings() -> list[Phrasing]:
 
 def labeled(phrasing: Phrasing, words: str) -> Request:
     """The request of a phrasing whose marked words were filled."""
-    plain, tags = [], list[int]()
+    plain = []
+    tags = list[int]()
     tag = ASKING
     for part in re.split(r"([\[\]<>])", words):
         if part in ("[", "<"):
@@ -162,7 +164,8 @@ def retyped(request: Request, rng: Random) -> Request:
     """The same as others type it: in small or large letters, without or with a mark at the end,
     with a slip.
     """
-    words, chance = list(request.words), rng.random
+    words = list(request.words)
+    chance = rng.random
     if chance() < SMALL:
         words = [word.lower() for word in words]
     elif chance() < LOUD:

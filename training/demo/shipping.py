@@ -25,7 +25,8 @@ PIXELS, QUALITY = 256, 88  # of the picture of an example
 
 def add_shipping_arguments(parser: argparse.ArgumentParser, name: str) -> None:
     """Add the arguments of every command that makes a shipped run. name: of the run in assets."""
-    shipped, work = Path("assets", name), Path(tempfile.gettempdir()) / f"genius-{name}"
+    shipped = Path("assets", name)
+    work = Path(tempfile.gettempdir()) / f"genius-{name}"
     replaced = "the run to replace, once the new one is complete (default: %(default)s)"
     parser.add_argument(
         "destination", nargs="?", type=Path, default=shipped, metavar="DEST", help=replaced
@@ -77,7 +78,8 @@ def write_examples(
     """Write worked examples into a run, as genius.examples reads them; files: of the pictures that
     they name.
     """
-    folder, listed = run / FOLDER, []
+    folder = run / FOLDER
+    listed = []
     folder.mkdir(parents=True, exist_ok=True)
     for number, example in enumerate(examples, 1):
         name = f"{number:02d}.webp" if example["picture"] else ""

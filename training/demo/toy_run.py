@@ -47,7 +47,8 @@ def make(
 
     Raises UserError, before it starts, if the destination is not a run.
     """
-    world, build = work / "toy-world", partial(write_world, scenes=scenes, seed=settings.seed)
+    world = work / "toy-world"
+    build = partial(write_world, scenes=scenes, seed=settings.seed)
     make_run(
         destination, world, "toy", settings, device, build, ABOUT, partial(add_examples, work=work)
     )
@@ -56,7 +57,8 @@ def make(
 
 def add_examples(run: Path, work: Path) -> None:
     """Draw the pictures of the examples, and write these into the run."""
-    examples, files = [], {}
+    examples = []
+    files = {}
     for number, example in enumerate(PAGE["examples"]):
         scene, tasks = example["scene"], example["tasks"]
         name = f"example-{number}.png" if scene else ""

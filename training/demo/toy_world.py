@@ -150,7 +150,8 @@ def picture(scene: Scene, rng: random.Random, framed: bool = False) -> Image.Ima
             (0, 0, PIXELS - 1, PIXELS - 1), outline=(90, 90, 90), width=3
         )
     side = CELL * FINER
-    mask, draw_in = Image.new("L", (side, side)), RADIUS[scene.size] * FINER
+    mask = Image.new("L", (side, side))
+    draw_in = RADIUS[scene.size] * FINER
     pen = ImageDraw.Draw(mask)
     corners = [(side / 2 + x * draw_in, side / 2 + y * draw_in) for x, y in SHAPES[scene.shape]]
     pen.polygon(corners, fill=255)
@@ -253,10 +254,8 @@ def change(changes: Mention) -> str:
 def instructions(task: int, held_out: bool = False) -> list[str]:
     """The instructions of a task."""
     *training, unseen = WORLD["wanted"][str(task)]
-    verbs, objects = (
-        WORLD["verbs"]["held_out" if held_out else "training"],
-        [unseen] if held_out else training,
-    )
+    verbs = WORLD["verbs"]["held_out" if held_out else "training"]
+    objects = [unseen] if held_out else training
     return [f"{verb} {thing}." for thing in objects for verb in verbs]
 
 
@@ -264,12 +263,16 @@ class Painter:
     """Draws the pictures of one dataset into a collection."""
 
     def __init__(self, writer: CollectionWriter, dataset: str, rng: random.Random):
-        self.writer, self.dataset, self.rng, self.numbers = writer, dataset, rng, itertools.count(1)
+        self.writer = writer
+        self.dataset = dataset
+        self.rng = rng
+        self.numbers = itertools.count(1)
 
     def paint(self, scene: Scene, split: str) -> SourceImage:
         stream = io.BytesIO()
         picture(scene, self.rng, framed=self.dataset == "toy_changes").save(stream, "PNG")
-        path, data = f"images/{self.dataset}/{next(self.numbers)}.png", stream.getvalue()
+        path = f"images/{self.dataset}/{next(self.numbers)}.png"
+        data = stream.getvalue()
         self.writer.image(path, data)
         return SourceImage(path, hashlib.sha256(data).digest(), frozenset((split,)), asdict(scene))
 
@@ -286,7 +289,10 @@ def true_of(candidates: Sequence[Candidate], factors: Mention) -> list[Candidate
 
 def captions(draft: Draft, painter: Painter, split: str, scenes: Sequence[Scene]) -> None:
     """A picture and two captions of each scene."""
-    rng, images, texts, pictures = painter.rng, [], [], []
+    rng = painter.rng
+    images = []
+    texts = []
+    pictures = []
     for scene in scenes:
         pictures.append(painter.paint(scene, split))
         images.append(draft.candidate((0,), (split,), image=pictures[-1]))
@@ -306,14 +312,19 @@ def questions(draft: Draft, painter: Painter, split: str, scenes: Sequence[Scene
     """Two answers about each scene, alone and beside a picture; questions that describe the scene
     or show it.
     """
-    rng, texts, pages, answers = painter.rng, [], [], []
+    rng = painter.rng
+    texts = []
+    pages = []
+    answers = []
     for scene in scenes:
         page = painter.paint(scene, split)
         answers.append(
             [(asked, mentioned(scene, rng, asked)) for asked in rng.sample(list(QUESTIONS), 2)]
         )
         for asked, mention in answers[-1]:
-            text, named, shown = answer(asked, mention), dict(mention), asdict(scene)
+            text = answer(asked, mention)
+            named = dict(mention)
+            shown = asdict(scene)
             texts.append(draft.candidate((1, 6), (split,), text, source=named | {"asked": asked}))
             pages.append(draft.candidate((2, 8), (split,), text, page, shown | {"asked": asked}))
     for scene, of_scene in zip(scenes, answers, strict=True):
@@ -333,7 +344,9 @@ def changes(draft: Draft, painter: Painter, split: str, scenes: Sequence[Scene])
     """Framed pictures: each scene elsewhere, and with two changes, each of which hides the other's
     target.
     """
-    rng, images, edits = painter.rng, [], []
+    rng = painter.rng
+    images = []
+    edits = []
     for scene in scenes:
         elsewhere = scene.changed(rng, ("position", "background"), split)
         edits.append(
@@ -345,7 +358,8 @@ def changes(draft: Draft, painter: Painter, split: str, scenes: Sequence[Scene])
         for target in (elsewhere, *edits[-1]):
             images.append(draft.candidate((4, 7), (split,), image=painter.paint(target, split)))
     for scene, edited in zip(scenes, edits, strict=True):
-        shown, factors = painter.paint(scene, split), asdict(scene)
+        shown = painter.paint(scene, split)
+        factors = asdict(scene)
         same = {factor: factors[factor] for factor in ("shape", "colour", "number", "size")}
         draft.ask(4, split, having(images, same), image=shown)
         for target in edited:
@@ -385,7 +399,8 @@ def write_world(destination: Path, scenes: int = SCENES, seed: int = 0) -> list[
     rows = []
     with new_collection(destination) as writer:
         for number, (name, (fill, tasks)) in enumerate(DATASETS.items()):
-            rng, draft = random.Random(f"{seed} {name}"), Draft(number)
+            rng = random.Random(f"{seed} {name}")
+            draft = Draft(number)
             painter = Painter(writer, name, rng)
             for split, share in SHARES.items():
                 drawn = [Scene.draw(rng, split) for _ in range(round(scenes * share))]

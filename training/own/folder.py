@@ -180,7 +180,8 @@ def stage_arguments(options: argparse.Namespace, device: torch.device) -> Argume
     root = options.run / COLLECTION / "+".join(name for name, _ in map(named, options.sources))
     model, weights = options.model, options.pretrained
     if not model:
-        model, weights = SHIPPED, photo_run().digest("encoder")
+        model = SHIPPED
+        weights = photo_run().digest("encoder")
     encoder = {"architecture": model, "pretrained": weights, "epochs": 0}
     batch = {"batch": CPU_BATCH} if device.type == "cpu" else {}
     settings = with_values(SMALL, {"encoder": encoder, "features": batch, "seed": options.seed})
@@ -218,7 +219,8 @@ def make_searchable(
     if is_main():
         restore(arguments.collection)
     barrier()
-    now, read = "", {}
+    now = ""
+    read = {}
     # refuses a mistyped folder while the run is as yet of no source
     if not arguments.collection.exists():
         # before they are read: the next run finds what arrives meanwhile
@@ -235,7 +237,8 @@ def make_searchable(
             print(row, flush=True)
     barrier()
     collection = Collection(arguments.collection)
-    dim, apart = embedding_dim(Run(path)), reads_apart(Run(path))
+    dim = embedding_dim(Run(path))
+    apart = reads_apart(Run(path))
     if is_main() and arguments.settings.encoder.architecture == SHIPPED:
         print_unread_texts(collection)
     items = len(CandidateTable.read(collection))
@@ -285,7 +288,8 @@ def publish_encoder(arguments: Arguments) -> None:
 
     Raises UserError if the model cannot be loaded.
     """
-    settings, run = arguments.settings.encoder, Run(arguments.run)
+    settings = arguments.settings.encoder
+    run = Run(arguments.run)
     if not is_main():
         return
     architecture = settings.architecture
@@ -368,7 +372,8 @@ def watch(
     while True:
         time.sleep(EVERY)
         try:
-            before, seen = seen, state(sources, keep_versions)
+            before = seen
+            seen = state(sources, keep_versions)
             if seen != before:
                 rest = 0.0
             elif time.monotonic() >= rest:
@@ -396,7 +401,8 @@ def renew(
 
     Yields what to print; the last line says what has changed. load: gives the models of the run.
     """
-    run, now = Run(path), state(sources, keep_versions)
+    run = Run(path)
+    now = state(sources, keep_versions)
     if run.manifest.get(READ) == now:
         return
     # another process may be watching
@@ -408,7 +414,8 @@ def renew(
         before = _pictures(root)
         yield from map(str, rows)
         with write_lock(path):  # nothing is removed between these lines
-            again, after = erase_removed(aside), _pictures(aside)
+            again = erase_removed(aside)
+            after = _pictures(aside)
             remove_folder(old_of(root))
             root.rename(old_of(root))
             aside.rename(root)
@@ -416,7 +423,8 @@ def renew(
         if again:
             yield f"{again:,} removed from the run before, so left out"
         items = _update_index(run, Collection(root), len(sources), load())
-        new, gone = after.keys() - before.keys(), before.keys() - after.keys()
+        new = after.keys() - before.keys()
+        gone = before.keys() - after.keys()
         changed = sum(before[file] != after[file] for file in before.keys() & after.keys())
         run.record(**{READ: now})
         yield f"{items}; pictures: {len(new):,} new, {changed:,} changed, {len(gone):,} gone"

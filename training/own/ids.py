@@ -82,7 +82,8 @@ def serve_ids(
     """Raises UserError if the table does not fit the run, or another run is at `path`."""
     index = load_index(run)
     codes = codes_of_items(table, index)
-    sizes, new = tuple((codes.max(0) + 1).tolist()), Run(path)
+    sizes = tuple((codes.max(0) + 1).tolist())
+    new = Run(path)
     origin = fingerprint(checksum(codes), run.digest("encoder"), run.digest(PART))
     if new.manifest["parts"] and new.manifest.get("ids") != origin:
         raise UserError(f"{path} was made of something else; name another directory")
@@ -193,10 +194,12 @@ def query_sets(run: Run, new: Run, index: Index) -> Sets | None:
     item_of = np.full(len(candidates), -1)
     item_of[rows[common]] = common
     share_features(run, new.path)
-    fusion, digest = embedding_as_it_is(index.config.dim), new.digest("fusion")
+    fusion = embedding_as_it_is(index.config.dim)
+    digest = new.digest("fusion")
     items = CandidateTable(np.arange(index.n), index.modalities)
     vectors = Vectors(np.asarray(index.embeddings)[:, None])
-    sets, asked = [], 0
+    sets = []
+    asked = 0
     for split in SPLITS:
         known = FeatureSet.read(new, collection, candidates, split, settings.seed)
         known.query_files.fuse(fusion, digest)

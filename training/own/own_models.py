@@ -48,7 +48,8 @@ def train_own_models(arguments_for: Callable[[int], Arguments]) -> None:
     elsewhere.
     """
     arguments = arguments_for(0)
-    path, collection = arguments.run, Collection(arguments.collection)
+    path = arguments.run
+    collection = Collection(arguments.collection)
     side = path / SIDE
     if COMPARED not in Run(path).manifest:
         if refusal := broadcast_object(why_not(collection, Run(path)) if is_main() else None):
@@ -96,7 +97,8 @@ def why_not(collection: Collection, run: Run) -> UserError | None:
 
 def generate_queries(collection: Collection, arguments: Arguments) -> None:
     """Generate queries from the features of the candidates."""
-    run, settings = Run(arguments.run), arguments.settings
+    run = Run(arguments.run)
+    settings = arguments.settings
     encoder = Encoder.load(run.folder("encoder")).for_inference().to(arguments.device)
     candidates = features.candidate_features(run, collection, encoder, arguments)
     if is_main():
@@ -154,7 +156,8 @@ def hits(run: Path, collection: Collection, device: str) -> dict[str, np.ndarray
     """(q,) bool by split: a target of the query is among the first K results, as they are
     served.
     """
-    engine, found = Engine.load(run, device), {}
+    engine = Engine.load(run, device)
+    found = {}
     for split in (CHOOSING, "test"):
         if next(collection.queries(split), None):
             sets = read_queries(collection, engine.index, split, limit=PER_ROW, seed=0)

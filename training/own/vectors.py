@@ -47,7 +47,8 @@ def index_vectors(
 
     model, weights: of open_clip, or empty. Raises UserError for what cannot be read.
     """
-    run, work = Run(path), path / WORK
+    run = Run(path)
+    work = path / WORK
     now = files_stamp((str(each.resolve()), each) for each in (file, *map(Path, sources)))
     if run.manifest.get(READ) == now:
         return
@@ -72,18 +73,14 @@ def index_vectors(
         if known := remembered(path / COLLECTIONS):
             content = map(vector_content, stored, vector_items(table, n, []))
             stays = np.fromiter((each not in known for each in content), dtype=bool, count=n)
-            embeddings, modalities = (
-                ConcatenatedArray([stored], np.flatnonzero(stays)),
-                modalities[stays],
-            )
+            embeddings = ConcatenatedArray([stored], np.flatnonzero(stays))
+            modalities = modalities[stays]
             print(f"{n - stays.sum():,} removed from the run before, so left out", flush=True)
         run.publish("encoder", encoder.save)
         publish_codes(run, embeddings, modalities, settings)
         quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(device)
-        items, image_path = (
-            compress(vector_items(table, n, []), stays),
-            table.parent.joinpath if table else None,
-        )
+        items = compress(vector_items(table, n, []), stays)
+        image_path = table.parent.joinpath if table else None
         write = partial(write_index, items=items, image_path=image_path, instructions=[])
         publish_index(run, write, quantizer, embeddings, embeddings, modalities, keep_fused=False)
     remove_folder(work)

@@ -63,7 +63,8 @@ def index_in_blocks(arguments: Arguments) -> None:
 
     A run without fusion and quantizer gets parts without training once all candidates are encoded.
     """
-    run, collection = Run(arguments.run), Collection(arguments.collection)
+    run = Run(arguments.run)
+    collection = Collection(arguments.collection)
     if run.manifest.get(INDEXED) is True:
         return
     candidates = CandidateTable.read(collection)
@@ -106,7 +107,8 @@ def index_shards(
     quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(arguments.device)
     digest, done = run.manifest.get(INDEXED) or ["", 0]
     done = done if digest == candidates.content_digest else 0
-    items, fused = collection.all_candidates(), list[np.ndarray]()
+    items = collection.all_candidates()
+    fused = list[np.ndarray]()
     next(islice(items, done, done), None)  # without those that are indexed
     for shard in range(-(-len(candidates) // files.shard_size)):
         end = shard * files.shard_size + files.size(shard)
@@ -120,7 +122,8 @@ def index_shards(
                 part = Addition(list(islice(items, end - done)), *vectors)
                 index_part(arguments, collection, candidates, part, quantizer)
                 run.record(**{INDEXED: [candidates.content_digest, end]})
-                done, fused = end, []
+                done = end
+                fused = []
         yield shard
 
 
@@ -155,7 +158,8 @@ def index_part(
                 trained,
             )
         return
-    texts, settings = instructions_for(candidates.keys, collection), arguments.settings.index
+    texts = instructions_for(candidates.keys, collection)
+    settings = arguments.settings.index
     write = partial(write_index, items=items, image_path=collection.image_path, instructions=texts)
     write = partial(write, thumbnail_side=settings.thumbnail_side)
     # among items of one modality cosines find 4 points more (LOG.md)

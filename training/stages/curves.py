@@ -48,7 +48,8 @@ def read_curves(run: Run) -> dict[str, list[Epoch]]:
     """Stage -> {"epoch": 0, "loss": …, …} of each epoch, as it was recorded. Raises UserError for a
     foreign file.
     """
-    file, curves = run.path / CURVES, dict[str, list[Epoch]]()
+    file = run.path / CURVES
+    curves = dict[str, list[Epoch]]()
     for table in Report.load(file).tables if file.exists() else ():
         names = [column.name for column in table.columns]
         curves[table.title.lower()] = [

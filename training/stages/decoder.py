@@ -69,10 +69,8 @@ def train(arguments: Arguments) -> None:
     """Train on the IDs of the run's quantizer, publish."""
     settings, seed, device = arguments.settings.decoder, arguments.settings.seed, arguments.device
     run = Run(arguments.run)
-    quantizer, fusion_digest = (
-        ResidualQuantizer.load(run.folder("quantizer")).to(device),
-        run.digest("fusion"),
-    )
+    quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(device)
+    fusion_digest = run.digest("fusion")
     data, val = training_features(arguments)
     codes = quantize_all(
         data.candidate_files.fused(fusion_digest)[:, 0], data.candidates.modalities, quantizer
@@ -99,21 +97,20 @@ def fit(
     validation = (
         Validation(val, samples, targets.fusion_digest, device, seed) if is_main() else None
     )
-    torch.manual_seed(seed)
-    decoder = IDDecoder(settings.decoder)
-    if targets.quantizer is not None:
-        decoder.initialize(targets.quantizer)
-    decoder.to(device)
+    decoder = initial_decoder(targets, settings, seed).to(device)
     optimizer = adamw(decoder, settings.learning_rate, WEIGHT_DECAY, BETAS, settings.decay_all)
     checkpoints = Checkpoints(run.path, "decoder", settings, seed, targets.digest, data.sources)
     geometry_recall = None
     if validation and targets.quantizer is not None:
         geometry_recall = validation.candidate_recall(decoder, 0.0)
     for epoch in checkpoints.epochs(decoder, optimizer, settings.epochs, settings.patience):
-        rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
+        rng = reseed(seed, epoch)
+        started = time.perf_counter()
+        losses = []
         decoder.train()
         batches = split_batches(samples.epoch(rng), settings.batch, settings.drop_last)
-        steps, total = len(batches), settings.epochs * len(batches)
+        steps = len(batches)
+        total = settings.epochs * steps
         # or else a short training would never reach the peak
         warmup = min(0.5, settings.warmup_steps / total)
         for step, batch in enumerate(
@@ -126,10 +123,8 @@ def fit(
             loss = cross_entropy(logits, codes, settings.decoder.offsets) * local_weight(len(batch))
             descend(optimizer, loss, settings.learning_rate * rate, decoder, CLIP_GRAD_NORM)
             losses.append(loss.item())
-        pace, figures = (
-            seconds_per_step(started, steps),
-            {"loss": mean_over_processes(float(np.mean(losses)))},
-        )
+        pace = seconds_per_step(started, steps)
+        figures = {"loss": mean_over_processes(float(np.mean(losses)))}
         if validation:
             figures["validation recall"] = validation.candidate_recall(decoder, 1.0)
             if geometry_recall is not None:
@@ -144,6 +139,14 @@ def fit(
         weight = choose_weight(decoder, validation, settings.decoder_weights)
         decoder.config = dataclasses.replace(decoder.config, decoder_weight=weight)
     return decoder, checkpoints
+
+
+def initial_decoder(targets: TargetIDs, settings: DecoderSettings, seed: int) -> IDDecoder:
+    torch.manual_seed(seed)
+    decoder = IDDecoder(settings.decoder)
+    if targets.quantizer is not None:
+        decoder.initialize(targets.quantizer)
+    return decoder
 
 
 def choose_weight(decoder: IDDecoder, validation: "Validation", weights: Sequence[float]) -> float:
@@ -166,7 +169,9 @@ class Samples:
     def __init__(
         self, data: FeatureSet, targets: TargetIDs, settings: DecoderSettings, device: str
     ):
-        self.data, self.settings, self.codes = data, settings, targets.codes
+        self.data = data
+        self.settings = settings
+        self.codes = targets.codes
         self.queries = data.query_files.fused(targets.fusion_digest)
         self.candidates = data.candidate_files.fused(targets.fusion_digest)[:, 0]
 

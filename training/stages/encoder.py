@@ -19,7 +19,7 @@ import open_clip
 import torch
 from open_clip.transform import PreprocessCfg
 from timm.layers import convert_sync_batchnorm
-from torch import nn
+from torch import Tensor, nn
 
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
@@ -169,7 +169,9 @@ def fit_encoder(encoder: Encoder, collection: Collection, arguments: Arguments) 
         Pairs.read(collection, split, candidates).select_rows(settings.rows)
         for split in ("train", "val")
     ]
-    pairs, swaps, kinds = splits[0], None, candidates.modalities if encoder.config.apart else None
+    pairs = splits[0]
+    swaps = None
+    kinds = candidates.modalities if encoder.config.apart else None
     if settings.modality_weight:
         swaps = InstructionSwaps(collection, pairs, candidates, settings, encoder.dim).to(
             encoder.device
@@ -211,33 +213,31 @@ def fit(
     )
     optimizer = adamw(model, settings.learning_rate, settings.weight_decay, BETAS, fused=True)
     for epoch in checkpoints.epochs(model, optimizer, settings.epochs):
-        rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
+        rng = reseed(seed, epoch)
+        started = time.perf_counter()
+        losses = []
         batches = pairs.batches(
             rng, settings.batch, settings.group, settings.upsample_to, settings.drop_last
         )
         encoder.train()
-        inputs, steps = loader.load_pairs(pairs, batches, rng, training=True), len(batches)
+        inputs = loader.load_pairs(pairs, batches, rng, training=True)
+        steps = len(batches)
         progress = progress_bar(inputs, desc=f"encoder epoch {epoch}", unit="batch", total=steps)
         for step, (queries, targets) in enumerate(progress):
             rate = cosine(epoch * steps + step, settings.epochs * steps, settings.warmup)
             with bf16_where_fast(encoder.device, settings.bf16):
-                query, target = queries.embedding(encoder), targets.embedding(encoder)
+                query = queries.embedding(encoder)
+                target = targets.embedding(encoder)
             # what other queries retrieve is not known
             labeled = np.flatnonzero(queries.instruction == OWN_INSTRUCTION)
-            rows, no_negative = (
-                targets.rows[labeled],
-                np.zeros((len(labeled), len(labeled)), dtype=bool),
-            )
-            if settings.mask_positives:
-                no_negative |= pairs.positive_mask(queries.rows[labeled], rows)
-            if kinds is not None:
-                no_negative |= kinds[rows, None] != kinds[rows]
-            mask = torch.from_numpy(no_negative).to(encoder.device) if no_negative.any() else None
+            positives = pairs if settings.mask_positives else None
             loss = contrastive_loss(
                 query[labeled],
                 target[labeled],
                 encoder.logit_scale.exp(),
-                mask,
+                no_negatives(
+                    queries.rows[labeled], targets.rows[labeled], positives, kinds, query.device
+                ),
                 settings.symmetric_loss,
             )
             if swaps is not None:
@@ -260,6 +260,25 @@ def fit(
         record_epoch(Run(arguments.run), "encoder", epoch, figures, started, pace)
         checkpoints.save(model, optimizer, epoch)
     average.apply_averages()
+
+
+def no_negatives(
+    queries: np.ndarray,
+    targets: np.ndarray,
+    pairs: Pairs | None,
+    kinds: np.ndarray | None,
+    device: torch.device,
+) -> Tensor | None:
+    """(b, b) which target is no negative of which query; None: each of another query is one.
+
+    queries, targets (b,): of a batch. pairs: where further positives stand. kinds: see `fit`.
+    """
+    mask = np.zeros((len(targets), len(targets)), dtype=bool)
+    if pairs is not None:
+        mask |= pairs.positive_mask(queries, targets)
+    if kinds is not None:
+        mask |= kinds[targets, None] != kinds[targets]
+    return torch.from_numpy(mask).to(device) if mask.any() else None
 
 
 @torch.inference_mode()

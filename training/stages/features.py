@@ -87,10 +87,8 @@ def train(arguments: Arguments) -> None:
         opener = partial(
             open_item_image, collection, max_side=enough_pixels(encoder.config.preprocess)
         )
-        folder, given = (
-            run.path / "features" / name,
-            (source, inputs, n, phrasings, encoder, opener, settings.batch),
-        )
+        folder = run.path / "features" / name
+        given = (source, inputs, n, phrasings, encoder, opener, settings.batch)
         return fill_files(folder, *given, arguments.workers, cache, arrays)[1]
 
     started = time.perf_counter()
@@ -131,7 +129,8 @@ def candidate_features(
     source = facts(run, candidates.content_digest, arguments.settings.seed)
     inputs = (EncoderInput(item.image, [item.text]) for item in collection.all_candidates())
     opener = partial(open_item_image, collection, max_side=enough_pixels(encoder.config.preprocess))
-    folder, batch = run.path / "features" / "candidates", arguments.settings.features.batch
+    folder = run.path / "features" / "candidates"
+    batch = arguments.settings.features.batch
     given = (
         source,
         inputs,
@@ -304,7 +303,8 @@ class FeatureSet:
 
 def training_features(arguments: Arguments) -> tuple[FeatureSet, FeatureSet]:
     """The training and the validation pairs of the run's collection with their features."""
-    run, seed = Run(arguments.run), arguments.settings.seed
+    run = Run(arguments.run)
+    seed = arguments.settings.seed
     collection = training_collection(arguments.collection, arguments.settings, run)
     candidates = CandidateTable.read(collection)
     data, val = (

@@ -45,11 +45,9 @@ def train(arguments: Arguments) -> None:
     """
     if not is_main():
         return
-    settings, run, collection = (
-        arguments.settings.index,
-        Run(arguments.run),
-        Collection(arguments.collection),
-    )
+    settings = arguments.settings.index
+    run = Run(arguments.run)
+    collection = Collection(arguments.collection)
     trained = training_collection(arguments.collection, arguments.settings, run)
     quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(arguments.device)
     candidates = CandidateTable.read(trained)
@@ -62,7 +60,8 @@ def train(arguments: Arguments) -> None:
     keys, modalities = candidates.keys, candidates.modalities
     if settings.pool or trained != collection:
         rows = pool_rows(collection, settings.pool, candidates)
-        fused, embeddings = ConcatenatedArray([fused], rows), ConcatenatedArray([embeddings], rows)
+        fused = ConcatenatedArray([fused], rows)
+        embeddings = ConcatenatedArray([embeddings], rows)
         keys, modalities = keys[rows], modalities[rows]
     parts = {part: run.digest(part) for part in ("encoder", "fusion", "quantizer")}
     # the digest leaves out the sources of items, and pools of their own
@@ -103,7 +102,8 @@ def publish_index(
     features, unless they are the embeddings, as of a fusion that was not trained.
     """
     keep_fused = keep_fused and not np.allclose(fused[:SAMPLE], embeddings[:SAMPLE], atol=1e-2)
-    codes, sizes = quantize_all(fused, modalities, quantizer), quantizer.config.code_sizes
+    codes = quantize_all(fused, modalities, quantizer)
+    sizes = quantizer.config.code_sizes
     distances = squared_distances(fused, codes, quantizer)
 
     def write_folder(folder: Path) -> None:

@@ -175,17 +175,16 @@ class LockedLoader:
         self.candidate_rows, self.items = needed_items(collection, splits)
         paths = self._number_images(collection)
         texts = self._number_texts(collection, of_classes, np.random.default_rng(seed))
-        folder, views = arguments.run / "towers", Views(collection, settings, seed)
+        folder = arguments.run / "towers"
+        views = Views(collection, settings, seed)
 
         def files(
             kind: str, names: list[str], inputs: list[EncoderInput], array: str
         ) -> FeatureFiles:
             source = source_of(encoder.encoder, kind, names, collection, settings, seed)
-            n, tower, nothing = (
-                len(inputs),
-                Tower(encoder.encoder, kind),
-                EncoderFeatureCache(keep=0),
-            )
+            n = len(inputs)
+            tower = Tower(encoder.encoder, kind)
+            nothing = EncoderFeatureCache(keep=0)
             outputs, _ = fill_files(
                 folder / kind,
                 source,
@@ -260,7 +259,8 @@ class LockedLoader:
                 np.array([list(map(normalize_text, each.texts)) for each in inputs], dtype=object)
             )
         known = dict.fromkeys([*of_items, *of_classes, *of_queries[0].flat, *of_queries[1].flat])
-        pairs, queries = self._splits[0], np.arange(len(self._splits[0]))
+        pairs = self._splits[0]
+        queries = np.arange(len(self._splits[0]))
         positives = pairs.draw_positives(queries, rng)
         # (q, p) the number of the instruction that a phrasing has instead of its own, or
         # OWN_INSTRUCTION
@@ -304,10 +304,8 @@ class LockedLoader:
             query = self._inputs(
                 queries, drawn, images[queries], texts[queries, phrasing], rng, training
             )
-            places, no_swaps = (
-                np.searchsorted(self.candidate_rows, rows),
-                np.full(len(rows), OWN_INSTRUCTION),
-            )
+            places = np.searchsorted(self.candidate_rows, rows)
+            no_swaps = np.full(len(rows), OWN_INSTRUCTION)
             target_images, target_texts = (
                 self._candidate_images[places],
                 self._candidate_texts[places],
@@ -327,18 +325,16 @@ class LockedLoader:
         image in one view.
         """
         views, device = self.settings.locked.views, self.encoder.device
-        image_mask, text_mask = images >= 0, texts >= 0
-        image_rows, text_rows = images[image_mask] * views, texts[text_mask]
+        image_mask = images >= 0
+        text_mask = texts >= 0
+        image_rows = images[image_mask] * views
+        text_rows = texts[text_mask]
         if training:
             image_rows = image_rows + rng.integers(views, size=len(image_rows))
-        image_rows, text_rows = (
-            image_rows[local_slice(len(image_rows))],
-            text_rows[local_slice(len(text_rows))],
-        )
-        image, text = (
-            self.image_outputs[image_rows].astype(np.float32),
-            self.text_outputs[text_rows].astype(np.float32),
-        )
+        image_rows = image_rows[local_slice(len(image_rows))]
+        text_rows = text_rows[local_slice(len(text_rows))]
+        image = self.image_outputs[image_rows].astype(np.float32)
+        text = self.text_outputs[text_rows].astype(np.float32)
         arrays = image_mask, text_mask, image, text
         return Inputs(rows, instruction, *(torch.from_numpy(array).to(device) for array in arrays))
 

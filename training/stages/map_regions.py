@@ -48,10 +48,8 @@ def named_regions(
     parent_of = np.full(len(rows), -1)  # the region of each item, of the size before
     taken: dict[int, list[int]] = {}  # word -> regions that have it
     for tier, groups in enumerate(tiers):
-        first, parents = (
-            len(regions),
-            [int(parent_of[groups == group][0]) for group in range(groups.max() + 1)],
-        )
+        first = len(regions)
+        parents = [int(parent_of[groups == group][0]) for group in range(groups.max() + 1)]
         sizes = np.bincount(groups)
         chosen = _choose_words(profiles, fits, groups, allowed, tier, parents, taken, regions)
         order = np.argsort(-sizes, kind="stable")

@@ -196,7 +196,8 @@ def in_a_row(start: np.ndarray) -> np.ndarray:
 
 def procrustes(places: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Places (m, 2) rotated or reflected, scaled and moved to be nearest to the target (m, 2)."""
-    center, target_center = places.mean(0), target.mean(0)
+    center = places.mean(0)
+    target_center = target.mean(0)
     rotation, stretch = orthogonal_procrustes(places - center, target - target_center)
     spread = np.square(places - center).sum()
     scale = stretch / spread if spread else 1.0

@@ -43,7 +43,9 @@ SAMPLE = 2000  # validation queries
 # losses, as the report names them
 FIGURES = {"cl": "contrastive", "rq": "quantization", "mse": "distance"}
 # of AdamW and its schedule, as published
-WEIGHT_DECAY, BETAS, FINAL_LEARNING_RATE = 0.2, (0.9, 0.999), 1e-5
+WEIGHT_DECAY = 0.2
+BETAS = (0.9, 0.999)
+FINAL_LEARNING_RATE = 1e-5
 
 
 class FusionAndQuantizer(nn.Module):
@@ -81,7 +83,9 @@ def fit(
             if is_main():
                 initialize_codebooks(model, data, settings, seed, device)
             broadcast_buffers(model)
-        rng, started, history = reseed(seed, epoch), time.perf_counter(), []
+        rng = reseed(seed, epoch)
+        started = time.perf_counter()
+        history = []
         model.train()
         batches = data.pairs.batches(
             rng,
@@ -152,7 +156,9 @@ def validate(
 
     block: candidates that are compared together.
     """
-    pairs, candidates, rng = val.pairs, val.candidates, np.random.default_rng(seed)
+    pairs = val.pairs
+    candidates = val.candidates
+    rng = np.random.default_rng(seed)
     sample = np.sort(rng.permutation(np.flatnonzero(pairs.row_mask(settings.rows)))[:SAMPLE])
     query = model.fusion(val.query_files.features(sample).to(device))  # (s, d)
     first = (
@@ -216,7 +222,8 @@ def batch_losses(
     """
     b = len(batch.queries)
     query, target = data.features(batch.part(local_slice(b)), device)
-    z_query, z_target = all_gather(model.fusion(query), b), all_gather(model.fusion(target), b)
+    z_query = all_gather(model.fusion(query), b)
+    z_target = all_gather(model.fusion(target), b)
     positives = None
     if settings.mask_positives:
         positives = torch.from_numpy(data.pairs.positive_mask(batch.queries, batch.positives)).to(

@@ -65,9 +65,11 @@ def train(root: Path, path: Path, device: str, seed: int = 0) -> None:
     expect_run(path)
     started = time.perf_counter()
     with only_trainer(path):
-        run, collection = Run(path), Collection(root)
+        run = Run(path)
+        collection = Collection(root)
         encoder = Encoder.load(run.folder("encoder")).for_inference().to(device)
-        phrasings, rng = read_phrasings(), Random(seed)
+        phrasings = read_phrasings()
+        rng = Random(seed)
         contents = Contents.of(collection, phrasings)
         learned = [phrasing for phrasing in phrasings if not phrasing.is_held_out]
         requests = [
@@ -135,7 +137,8 @@ class Examples:
                 place: of[own].half() for place, of, own in zip(places, of_words, mask, strict=True)
             }
         states = [of_request[place] for place in range(len(requests))]
-        length, device = torch.tensor([len(own) for own in states]), encoder.device
+        length = torch.tensor([len(own) for own in states])
+        device = encoder.device
         return cls(
             torch.cat([*states, torch.zeros_like(states[0][:1])]),
             (length.cumsum(0) - length).to(device),
@@ -217,7 +220,8 @@ def known_instructions(
         )
         for column, name in enumerate(READINGS):
             probabilities = readings[:, column].exp()
-            key, count = f"{query.name.lower()} {name}", held[dataset, target]
+            key = f"{query.name.lower()} {name}"
+            count = held[dataset, target]
             fits = READINGS[name] == target and probabilities.mean() > LEAST
             if fits and count > known.get(key, (0, ""))[0]:
                 known[key] = count, texts[int(probabilities.argmax())]
@@ -233,7 +237,8 @@ def describe(reader: Reader, examples: Examples) -> str:
     readings, of_words = reader(states, mask, picture)
     modality = torch.tensor(list(READINGS.values()), device=readings.device)
     kinds = torch.stack([readings[:, modality == kind].logsumexp(1) for kind in Modality], dim=1)
-    wanted, names = right.int().argmax(1), list(READINGS)
+    wanted = right.int().argmax(1)
+    names = list(READINGS)
     figures = torch.stack(
         [
             kinds.argmax(1) == modality[wanted],

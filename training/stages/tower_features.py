@@ -47,7 +47,8 @@ class Tower:
     def __init__(self, encoder: Encoder, kind: str):
         """kind: one of KINDS. Raises UserError if the tower has no head that can be split off."""
         split = encoder.split()
-        self.config, self._encoder = encoder.config, encoder
+        self.config = encoder.config
+        self._encoder = encoder
         self._outputs = split.image_outputs if kind == "images" else split.text_outputs
         blank = (
             encoder.preprocess([Image.new("RGB", (32, 32))])
@@ -88,7 +89,8 @@ class Views:
     def __call__(self, name: str) -> Image.Image:
         """Raises UserError for an image that cannot be opened."""
         view, _, path = name.partition("/")
-        image, settings = open_item_image(self.collection, path), self.settings
+        image = open_item_image(self.collection, path)
+        settings = self.settings
         if view == "0":
             return image
         rng = np.random.default_rng((self.seed, stable_hash(path)))
@@ -141,7 +143,8 @@ def statistics(outputs: np.ndarray) -> tuple[Tensor, Tensor]:
     total, squares = np.zeros((2, outputs.shape[1]))
     for start in range(0, len(outputs), BLOCK):
         block = outputs[start : start + BLOCK].astype(np.float64)
-        total, squares = total + block.sum(0), squares + np.square(block).sum(0)
+        total = total + block.sum(0)
+        squares = squares + np.square(block).sum(0)
     mean = total / len(outputs)
     deviation = np.sqrt(np.maximum(squares / len(outputs) - np.square(mean), 0))
     # an output that hardly varies is not blown up: folded into a head, it would spoil the 8-bit

@@ -44,7 +44,8 @@ def endpoint_view(function: Callable, id: str) -> dict[str, Any]:
     summary, details, meanings = (
         " ".join(part.split()) for part in (inspect.getdoc(function) or "").split("\n\n")
     )
-    hints, parameters = get_type_hints(function), inspect.signature(function).parameters.values()
+    hints = get_type_hints(function)
+    parameters = inspect.signature(function).parameters.values()
     names = "|".join(parameter.name for parameter in parameters)
     parts = re.split(rf"\b({names}): ", meanings)[1:]  # name, meaning, name, meaning …
     meaning = dict(zip(parts[::2], parts[1::2], strict=True))

@@ -72,7 +72,8 @@ class Codes:
         profiles = self.profiles
         matches = profiles.table.match(pattern)
         naming = profiles.words.naming(spread(matches.rows, SAMPLE))
-        overview, around = profiles.overview(matches), relatives(profiles.table, pattern)
+        overview = profiles.overview(matches)
+        around = relatives(profiles.table, pattern)
         codes, counts = matches.children()
         nexts = view.next_codes(
             codes.tolist(), counts.tolist(), pattern, self.forced, self.describe
@@ -111,7 +112,8 @@ class Codes:
         if is_open and named:
             named = self.profiles.words.naming(spread(self.rows(prefix), SAMPLE))
         label = view.naming_view(named)["label"] if named and len(prefix) > int(self.forced) else ""
-        index, one = self.engine.index, ""
+        index = self.engine.index
+        one = ""
         pictures = [id for name in names for id in name.pictures]
         rows = index.rows_of(pictures[:1])
         if not names:
@@ -216,10 +218,13 @@ class Codes:
             else matches.rows
         )
         if not len(rows):  # the last of them was removed since
-            kind, page, rows = "", 0, matches.rows
+            kind = ""
+            page = 0
+            rows = matches.rows
         pages = -(-len(rows) // view.PAGE_SIZE)
         page = max(0, min(page, pages - 1))
-        first, note = page * view.PAGE_SIZE, "in the order of their IDs" if len(rows) > 1 else ""
+        first = page * view.PAGE_SIZE
+        note = "in the order of their IDs" if len(rows) > 1 else ""
         shown = rows[first : first + view.PAGE_SIZE].tolist()
         if pages > 1:
             note = f"{first + 1:,} to {first + len(shown):,} of {len(rows):,}, {note}"

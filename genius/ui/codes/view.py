@@ -100,7 +100,8 @@ def sentences(pattern: Pattern, overview: Overview, total: int) -> list[str]:
     """Share of all items and use of the next level, in sentences."""
     if not overview.items:
         return ["No item has these codes. Replace one with * to see similar ones."]
-    share, parent = f"{percent(overview.items / total)} of all items", pattern[:-1]
+    share = f"{percent(overview.items / total)} of all items"
+    parent = pattern[:-1]
     if trimmed(parent):
         share += (
             f", {percent(overview.items / overview.siblings)} of those that match "

@@ -41,7 +41,8 @@ def contents_view(
     added_column = ["added since"] if config.grown else []
 
     def row(title: str, modalities: Sequence[int], added: int) -> list[dict[str, Any]]:
-        items, kinds = sum(modalities), [f"{modalities[modality]:,}" for modality in present]
+        items = sum(modalities)
+        kinds = [f"{modalities[modality]:,}" for modality in present]
         return cells(
             title, (f"{items:,}", items / config.n), *kinds, *(f"{added:,}" for _ in added_column)
         )
@@ -60,10 +61,8 @@ def contents_view(
 
 def _contents_note(config: IndexConfig, size: int) -> str:
     """Size, additions and removals."""
-    space, parts = (
-        f"{count(config.n, 'item')}, {size / 2**20:,.1f} MB on disk",
-        len(config.segments),
-    )
+    space = f"{count(config.n, 'item')}, {size / 2**20:,.1f} MB on disk"
+    parts = len(config.segments)
     sentences = [
         f"{space} in {parts:,} parts (segments), one for each addition."
         if parts > 1
@@ -123,7 +122,8 @@ def drift_view(drift: DriftReport) -> dict[str, Any]:
             f"{all_buckets.largest:,}",
         ],
     ]
-    columns, most = ["", "as trained", "added since", "all"], percent(QUANTILE)
+    columns = ["", "as trained", "added since", "all"]
+    most = percent(QUANTILE)
     note = (
         f"The codes describe an item badly if they lose less of {most} of the trained items "
         "of its kind."
@@ -217,6 +217,7 @@ def read_only(run: Path) -> dict[str, Any]:
     run: its folder, of which only what lies below the current one is shown: visitors need not know
     where the server keeps its files.
     """
-    run, current = run.resolve(), Path.cwd()
+    run = run.resolve()
+    current = Path.cwd()
     name = run.relative_to(current) if run.is_relative_to(current) else run.name
     return {"commands": [command.replace("RUN", str(name)) for command in COMMANDS]}

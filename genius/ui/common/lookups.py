@@ -27,10 +27,8 @@ class Lookups:
         id: the number of the item in the collection, as hits name it.
         """
         row = row_of(self.engine.index, id)
-        known, picture = (
-            describe_item(self.engine, row, neighbors=0),
-            self.engine.index.thumbnail(row),
-        )
+        known = describe_item(self.engine, row, neighbors=0)
+        picture = self.engine.index.thumbnail(row)
         return {
             **item_fields(known["item"]),
             "picture": formatting.data_uri(picture) if picture else None,
@@ -48,10 +46,8 @@ class Lookups:
         """
         index = self.engine.index
         read = parse_pattern(pattern, index.code_sizes)
-        first, most = (
-            whole_number("offset", offset, index.n, 0),
-            whole_number("limit", limit, MOST_LISTED, 0),
-        )
+        first = whole_number("offset", offset, index.n, 0)
+        most = whole_number("limit", limit, MOST_LISTED, 0)
         matches = CodeTable(self.engine.pool.table).match(read)
         rows = matches.rows[first : first + most]
         return {

@@ -46,7 +46,9 @@ class RunFacts:
     """Keeps only what follows from the current index."""
 
     def __init__(self, context: Context):
-        self.context, self.engine, self.served = context, context.engine, context.served
+        self.context = context
+        self.engine = context.engine
+        self.served = context.served
         self.facts_of = self.engine.versions.cached(self.facts)
 
     def on_about(self) -> dict[str, Any]:

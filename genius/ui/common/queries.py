@@ -28,7 +28,8 @@ NOT_AN_UPLOAD = "Upload the picture as a file; links and embedded data are not a
 def upload_path(file: Any) -> str:
     """The path of a file in the folder of uploads. Raises UserError for anything else."""
     fields = file if isinstance(file, dict) else getattr(file, "__dict__", {})
-    path, url = fields.get("path"), str(fields.get("url"))
+    path = fields.get("path")
+    url = str(fields.get("url"))
     if (
         not isinstance(path, str)
         or not Path(path).resolve().is_relative_to(upload_folder())

@@ -51,7 +51,9 @@ class Comparer:
 
     def build(self) -> Iterator[dict]:
         """Build the HNSW graph, and say how far that is."""
-        total, done, failed = self.engine.index.n, [0], list[UserError]()
+        total = self.engine.index.n
+        done = [0]
+        failed = list[UserError]()
 
         def build() -> None:
             try:
@@ -96,7 +98,8 @@ def comparison_view(
     `agreement.rows`.
     """
     place = {row: number for number, row in enumerate(agreement.rows.tolist())}
-    numbers, slowest = range(len(by_system)), max(results.total for results in by_system)
+    numbers = range(len(by_system))
+    slowest = max(results.total for results in by_system)
     return {
         "sentence": _sentence(title, agreement),
         "encoding": "It leaves out what is the same for all, turning the query into numbers: "
@@ -125,7 +128,8 @@ def comparison_view(
 
 
 def _sentence(title: str, agreement: Agreement) -> str:
-    by_all, by_one = int((agreement.ranks > 0).all(axis=0).sum()), int(agreement.found_by_one.sum())
+    by_all = int((agreement.ranks > 0).all(axis=0).sum())
+    by_one = int(agreement.found_by_one.sum())
     items = formatting.count(len(agreement.rows), "different item")
     return (
         f"For {title}, the {len(agreement.ranks)} ways found {items}: "
@@ -158,7 +162,8 @@ def _pair_view(agreement: Agreement, first: int, second: int) -> dict[str, Any] 
     """How far two systems agree; None for one with itself."""
     if first == second:
         return None
-    share, shift = float(agreement.overlap[first, second]), float(agreement.shift[first, second])
+    share = float(agreement.overlap[first, second])
+    shift = float(agreement.shift[first, second])
     return {
         "share": share,
         "overlap": f"{100 * share:.0f} %",

@@ -50,7 +50,9 @@ class Map:
     """Keeps only what follows from the current index."""
 
     def __init__(self, context: Context, maps: Maps):
-        self.engine, self.namer, self.maps = context.engine, context.namer, maps
+        self.engine = context.engine
+        self.namer = context.namer
+        self.maps = maps
         self.answers = context.searches.answers
         self.depths = [one.depth for one in maps.views]
         self.points_of = self.engine.versions.cached(lambda index: MapPoints(index, maps))
@@ -94,7 +96,8 @@ class Map:
 
     def on_colors(self, by: str, level: int = 1) -> dict[str, Any]:
         """The group of each point: by dataset, or by the code of a level."""
-        points, levels = self.points, len(self.engine.index.code_sizes)
+        points = self.points
+        levels = len(self.engine.index.code_sizes)
         if by == "dataset":
             return view.colors_view(
                 points.datasets, lambda one: self.maps.names.get(one, f"dataset {one}")

@@ -127,8 +127,10 @@ def colors_view(values: np.ndarray, label: Callable[[int], str]) -> dict[str, An
 
 def chosen_view(namer: CodeNamer, points: MapPoints, chosen: np.ndarray) -> dict[str, Any]:
     """What the chosen points (c,) are."""
-    index, rows = points.index, points.rows[chosen]
-    looked_at, is_text = spread(rows, LOOKED_AT), points.kinds[chosen] == Modality.TEXT
+    index = points.index
+    rows = points.rows[chosen]
+    looked_at = spread(rows, LOOKED_AT)
+    is_text = points.kinds[chosen] == Modality.TEXT
     pictured, worded = (spread(rows[some], EXAMINED) for some in (~is_text, is_text))
     counts = np.bincount(points.kinds[chosen], minlength=len(Modality)).tolist()
     return {

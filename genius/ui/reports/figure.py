@@ -104,7 +104,8 @@ def _marks(plot: Plot) -> Figure:
 def _bars(plot: Plot) -> Figure:
     """A bar for each name from top to bottom, of a part for each series."""
     names = _names(plot)
-    figure, labels = base_layout(Figure()), [*map(escaped, names)]
+    figure = base_layout(Figure())
+    labels = [*map(escaped, names)]
     for number, series in enumerate(plot.series):
         figure.add_trace(
             Bar(
@@ -183,7 +184,8 @@ def _error(
     above, below = [], []
     for value, limits in zip(values, series.interval, strict=True):
         if limits is None or not isinstance(value, float | int):
-            value, limits = 0.0, (0.0, 0.0)
+            value = 0.0
+            limits = (0.0, 0.0)
         above.append(factor * (limits[1] - value))
         below.append(factor * (value - limits[0]))
     return {"array": above, "arrayminus": below, "thickness": 1, "width": 0}

@@ -48,7 +48,9 @@ class Search:
     """Keeps nothing of a visitor but the last answers, for a while (searches.py)."""
 
     def __init__(self, context: Context):
-        self.context, self.engine, self.served = context, context.engine, context.served
+        self.context = context
+        self.engine = context.engine
+        self.served = context.served
         self.searches, self.namer = context.searches, context.namer
         self.explainer = Explainer(context)
         self.forced = self.engine.first_code_is_modality

@@ -34,7 +34,9 @@ class Searches:
     """Makes queries of what browsers send, and answers them. Thread-safe."""
 
     def __init__(self, context: Context):
-        self.context, self.engine, self.served = context, context.engine, context.served
+        self.context = context
+        self.engine = context.engine
+        self.served = context.served
         self.uploads = UploadCache()
         self._kept: OrderedDict[str, tuple[SearchRequest, Answers]] = OrderedDict()
         self._lock = threading.Lock()
@@ -71,7 +73,8 @@ class Searches:
             return SearchRequest(example.queries, asked, example)
         if asked.item:
             row = row_of(index, asked.item)
-            query, item = item_query(index, row), index.items([row])[0]
+            query = item_query(index, row)
+            item = index.items([row])[0]
             if item.modality == Modality.IMAGE and self.engine.has_reader:
                 query = replace(query, reading="similar")
             return SearchRequest([query], asked, item=item, row=row)
@@ -99,7 +102,8 @@ class Searches:
         """Search for each query of a request. Raises UserError."""
         several = len(request.queries) > 1
         options = search_options(settings, at_most=RESULTS_PER_COLUMN if several else None)
-        query, traced = request.query, replace(options, trace=True)
+        query = request.query
+        traced = replace(options, trace=True)
         mode = self.engine.resolved(options).mode
         with record_search(query, mode, len(request.queries)):
             if request.row is None or self.engine.has_encoder:

@@ -57,7 +57,8 @@ def original_narrowing(
     """As `follow`, before it is drawn."""
     if not 0 <= column < len(answers):
         raise UserError(STALE_STEP)
-    answer, result = answers[column], answers[column].result
+    answer = answers[column]
+    result = answers[column].result
     answer.check_version(namer.engine.index)
     if result.trace is None or not (result.hits or result.generated):
         return None
@@ -78,8 +79,11 @@ def branched(
     other. Raises UserError for a code that the search did not consider there, or if the collection
     has changed since.
     """
-    engine, original = namer.engine, original_narrowing(namer, answers, column, rank)
-    current, found, level = original, None, 0
+    engine = namer.engine
+    original = original_narrowing(namer, answers, column, rank)
+    current = original
+    found = None
+    level = 0
     for branch in list(branches)[:MOST_BRANCHES]:
         valid = (
             isinstance(branch, list) and len(branch) == 2 and all(type(n) is int for n in branch)
@@ -91,7 +95,8 @@ def branched(
             raise UserError(STALE_STEP)
         if code not in {other.code for other in current.steps[level].others}:
             raise UserError(STALE_STEP)
-        answer, prefix = answers[column], (*current.codes[:level], code)
+        answer = answers[column]
+        prefix = (*current.codes[:level], code)
         k = min(answer.options.k, WHAT_IF_RESULTS)
         options = replace(answer.options, k=k, trace=True, prefix=prefix)
         (result,) = engine.search_encoded(answer.encoded, options)
@@ -134,7 +139,8 @@ def strip_data(
     level: int | None = None,
 ) -> dict[str, Any]:
     """What the strip shows. level: at which a what-if replaced the code."""
-    engine, answer = namer.engine, answers[column]
+    engine = namer.engine
+    answer = answers[column]
     typical = typical_rows(namer, code_table(engine, answer), current)
     rows = {row for step in current.steps for row in step.shown} | {*current.shown}
     shown = strip(
@@ -243,7 +249,8 @@ def strip(
     levels: codes of an ID. hits: of the search. replaced: level and code that the search itself
     chose, if this is a what-if. typical: row of a typical item by prefix.
     """
-    codes, typical = narrowing.codes, typical or {}
+    codes = narrowing.codes
+    typical = typical or {}
     return {
         "title": "How the ID was generated" if replaced is None else "What if …",
         "sentence": sentence(narrowing, hits, levels)
@@ -298,7 +305,8 @@ def column(
     """One level. prefix: the codes of the levels before it. typical: row of a typical item by
     prefix. beam: where the beam search has it, if it followed it so far.
     """
-    level, others = len(prefix), () if step.settled else step.others
+    level = len(prefix)
+    others = () if step.settled else step.others
     # a rounded 1 is no certainty while others are possible
     certain = 1 - sum(other.probability for other in step.others)
     chosen = replace(step.chosen, probability=min(step.chosen.probability, certain))
@@ -363,7 +371,8 @@ def kept_or_dropped(narrowing: Narrowing) -> str:
         return f"Writing codes, the search kept it to the end, as number {narrowing.place}."
     if not narrowing.ranks:
         return ""
-    level, last = len(narrowing.ranks) - 1, narrowing.ranks[-1]
+    level = len(narrowing.ranks) - 1
+    last = narrowing.ranks[-1]
     place = (
         f"rank {last.rank:,} of {last.beams}"
         if last.rank

@@ -88,7 +88,8 @@ def summary(
     be the modality; otherwise it is a cluster that emerged. weight: of the decoder against
     geometry. items: of the collection.
     """
-    query, is_part = request.query, bool(request.asked.part)
+    query = request.query
+    is_part = bool(request.asked.part)
     return {
         "heading": heading(result.hits),
         "match": f"{result.match} match" if result.match else "",

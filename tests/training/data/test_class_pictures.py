@@ -45,7 +45,8 @@ def bridged(towers, colors, tmp_path_factory) -> Arguments:
 
 
 def test_the_stored_bridge_has_the_embeddings_of_the_names_and_definitions(bridged):
-    encoder, texts = Encoder.load(Run(bridged.run).folder("encoder")), ClassTexts.of("imagenet-1k")
+    encoder = Encoder.load(Run(bridged.run).folder("encoder"))
+    texts = ClassTexts.of("imagenet-1k")
     assert encoder.config.model["bridge"] == {
         "labels": "imagenet-1k",
         "temperature": 1.0,
@@ -73,10 +74,8 @@ def test_known_outputs_give_the_features_of_the_encoder(bridged, colors):
 
 
 def test_every_stage_sees_the_classes_and_the_index_does_not(bridged, colors):
-    files, items = (
-        FeatureFiles(bridged.run / "features" / "candidates"),
-        list(colors.all_candidates()),
-    )
+    files = FeatureFiles(bridged.run / "features" / "candidates")
+    items = list(colors.all_candidates())
     assert len(files) == len(items) + 1000 * (1 + 2 * PICTURES)
     assert load_index(Run(bridged.run)).n == len(items)
     assert files.features(slice(len(items), None)).image.isfinite().all()

@@ -65,12 +65,12 @@ def test_a_second_cache_of_the_same_images_decodes_nothing(collection, tmp_path)
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_images_that_are_opened_every_time_equal_the_cached_ones(collection, tmp_path, workers):
-    squares, paths = (
-        Squares(collection, 24, "shortest"),
-        [f"images/{number}.png" for number in range(20)],
-    )
-    parts, cache = [paths[:3], [], paths[3:20], paths[2:3]], PixelCache(squares, paths, tmp_path)
-    opened, cached = load_images(parts, list, squares, workers), load_images(parts, list, cache)
+    squares = Squares(collection, 24, "shortest")
+    paths = [f"images/{number}.png" for number in range(20)]
+    parts = [paths[:3], [], paths[3:20], paths[2:3]]
+    cache = PixelCache(squares, paths, tmp_path)
+    opened = load_images(parts, list, squares, workers)
+    cached = load_images(parts, list, cache)
     for (part, images, _), (again, expected, _) in zip(opened, cached, strict=True):
         assert part == again and len(images) == len(part)
         assert torch.equal(images, expected) or not part

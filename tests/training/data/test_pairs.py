@@ -42,7 +42,8 @@ def test_a_drawn_positive_is_one_of_its_query(pairs):
 
 
 def test_the_positive_mask_is_true_for_positives_only(pairs):
-    queries, rows = np.array([5, 0, 3]), np.arange(20)
+    queries = np.array([5, 0, 3])
+    rows = np.arange(20)
     expected = [
         [row in pairs.positives[pairs.offsets[q] : pairs.offsets[q + 1]] for row in rows]
         for q in queries
@@ -172,7 +173,8 @@ def test_candidates_are_read_once_until_the_collection_changes(collection, tmp_p
 
 
 def test_the_digest_of_training_changes_with_what_is_drawn_and_that_of_features_does_not(pairs):
-    moved, other_row = pairs.offsets.copy(), pairs.rows.copy()
+    moved = pairs.offsets.copy()
+    other_row = pairs.rows.copy()
     moved[1] += 1  # the first positive of the second query is one of the first query now
     other_row[0] = pairs.rows[-1]
     changed = [

@@ -70,7 +70,8 @@ def test_the_collection_passes_the_check(world, capsys):
 def test_every_task_has_queries_and_both_kinds_of_instructions_in_every_split(world):
     rows = {row.task: row for row in world.rows()}
     assert set(rows) == set(TASKS)
-    training, held_out = world.instructions(), world.held_out_instructions()
+    training = world.instructions()
+    held_out = world.held_out_instructions()
     for task, row in rows.items():
         key = (row.dataset_id, *TASKS[task])
         assert training[key] == instructions(task) and held_out[key] == instructions(

@@ -85,7 +85,8 @@ def photos(tmp_path, monkeypatch):
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     """A model that open_clip loads as local-dir:FOLDER."""
-    path, encoder = tmp_path_factory.mktemp("model"), tiny_encoder()
+    path = tmp_path_factory.mktemp("model")
+    encoder = tiny_encoder()
     write_json(
         path / "open_clip_config.json",
         {"model_cfg": encoder.config.model, "preprocess_cfg": encoder.config.preprocess},
@@ -123,7 +124,8 @@ def test_killed_it_continues_and_a_server_picks_up_what_was_added_since(
     tmp_path, monkeypatch, capsys
 ):
     monkeypatch.setattr(block_index, "BLOCK", 10)
-    pictures, encoded = photographs(tmp_path / "pictures"), []
+    pictures = photographs(tmp_path / "pictures")
+    encoded = []
     main([str(pictures), str(tmp_path / "whole")])
     capsys.readouterr()
 
@@ -157,7 +159,10 @@ def test_killed_it_continues_and_a_server_picks_up_what_was_added_since(
 def test_a_watched_folder_is_followed_by_a_server_one_line_a_change_and_errors_end_nothing(
     tmp_path, monkeypatch, capfd
 ):
-    pictures, run, engines, loads = photographs(tmp_path / "pictures", 8), tmp_path / "run", [], []
+    pictures = photographs(tmp_path / "pictures", 8)
+    run = tmp_path / "run"
+    engines = []
+    loads = []
     more = sorted(photographs(tmp_path / "more", 10).iterdir())[8:]
     monkeypatch.setattr(
         update.Models,
@@ -208,10 +213,12 @@ def test_what_was_added_or_removed_since_it_was_killed_stays_so_and_nothing_of_t
     tmp_path, monkeypatch
 ):
     monkeypatch.setattr(block_index, "BLOCK", 10)
-    first, second = photographs(tmp_path / "first", 10), photographs(tmp_path / "all", 24)
+    first = photographs(tmp_path / "first", 10)
+    second = photographs(tmp_path / "all", 24)
     for file in sorted(second.iterdir())[:10]:
         file.unlink()
-    command, run = [str(first), str(second), str(tmp_path / "run")], tmp_path / "run"
+    command = [str(first), str(second), str(tmp_path / "run")]
+    run = tmp_path / "run"
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(block_index, "append", die)
         main(command)
@@ -236,7 +243,8 @@ def test_what_was_added_or_removed_since_it_was_killed_stays_so_and_nothing_of_t
 def test_the_collection_is_read_and_models_are_loaded_as_often_for_many_parts_as_for_one(
     tmp_path, monkeypatch
 ):
-    pictures, called = photographs(tmp_path / "pictures"), []
+    pictures = photographs(tmp_path / "pictures")
+    called = []
 
     def counted(owner, name):
         real = getattr(owner, name)
@@ -245,7 +253,8 @@ def test_the_collection_is_read_and_models_are_loaded_as_often_for_many_parts_as
     counted(Collection, "all_candidates")
     for model in (Fusion, ResidualQuantizer):
         counted(model, "load")
-    parts, append = [], block_index.append
+    parts = []
+    append = block_index.append
     monkeypatch.setattr(
         block_index, "append", lambda *given: [parts.append(len(given[2])), append(*given)][1]
     )
@@ -285,7 +294,8 @@ def test_started_again_it_has_nothing_left_to_do_and_others_can_be_added(tmp_pat
 
 
 def test_run_again_it_takes_in_what_changed_in_its_folder(tmp_path, capsys):
-    pictures, run = photographs(tmp_path / "pictures", 8), tmp_path / "run"
+    pictures = photographs(tmp_path / "pictures", 8)
+    run = tmp_path / "run"
     main([str(pictures), str(run)])
     photographs(tmp_path / "more", 12)
     files = sorted(pictures.iterdir())
@@ -329,7 +339,8 @@ def said_of(run, picture: str) -> dict:
 
 
 def test_the_count_of_versions_follows_the_folder(tmp_path, capsys):
-    pictures, run = photographs(tmp_path / "pictures", 8), tmp_path / "run"
+    pictures = photographs(tmp_path / "pictures", 8)
+    run = tmp_path / "run"
     soft = Image.fromarray(np.random.default_rng(0).integers(60, 200, (5, 7, 3), dtype=np.uint8))
     photo = soft.resize((240, 180), Image.Resampling.BICUBIC)
     photo.save(pictures / "photo.png")
@@ -351,7 +362,8 @@ def test_the_count_of_versions_follows_the_folder(tmp_path, capsys):
 
 
 def test_what_is_removed_is_in_no_file_of_the_run_and_does_not_come_back(tmp_path, capsys):
-    pictures, run = photographs(tmp_path / "pictures", 8), tmp_path / "run"
+    pictures = photographs(tmp_path / "pictures", 8)
+    run = tmp_path / "run"
     rows = [
         "00.png,a dog",
         "01.png,the xylophonist at home",
@@ -423,7 +435,8 @@ def test_a_table_beside_its_run_is_read_without_the_run(tmp_path, capsys, pictur
     """pictures: in which folder the table says that they are; without it, they are looked up by
     name.
     """
-    shop, run = tmp_path / "shop", tmp_path / "shop" / "run"
+    shop = tmp_path / "shop"
+    run = tmp_path / "shop" / "run"
     shop.mkdir()
     photographs(shop / "pictures", 8)
 
@@ -438,7 +451,8 @@ def test_a_table_beside_its_run_is_read_without_the_run(tmp_path, capsys, pictur
     write_table(8)
     command = [str(shop / "table.csv"), str(run)]
     main(command)
-    before, manifest = items(), (run / "manifest.json").read_bytes()
+    before = items()
+    manifest = (run / "manifest.json").read_bytes()
     capsys.readouterr()
     main(command)
     assert "have changed" not in capsys.readouterr().out
@@ -478,8 +492,10 @@ def test_a_run_inside_its_folder_is_refused_before_anything_is_written_or_downlo
 def test_a_picture_that_arrives_while_the_encoder_is_downloaded_is_found_by_the_next_run(
     tmp_path, monkeypatch
 ):
-    pictures, run = photographs(tmp_path / "pictures", 4), tmp_path / "run"
-    late, publish = photographs(tmp_path / "late", 5) / "04.png", folder.publish_encoder
+    pictures = photographs(tmp_path / "pictures", 4)
+    run = tmp_path / "run"
+    late = photographs(tmp_path / "late", 5) / "04.png"
+    publish = folder.publish_encoder
 
     def slow(arguments):
         shutil.copy2(late, pictures / "late.png")
@@ -515,17 +531,16 @@ def test_a_model_that_no_shipped_part_fits_is_searched_by_the_geometry_of_k_mean
         Phrasing("own", False, "photo", "[{name}]"),
     ]
     monkeypatch.setattr(reader, "read_phrasings", lambda: phrasings * 5)
-    run, pictures = tmp_path / "run", photographs(tmp_path / "pictures")
+    run = tmp_path / "run"
+    pictures = photographs(tmp_path / "pictures")
     main([str(pictures), str(run), "--model", f"local-dir:{model}"])
     theirs = load_file(model / "open_clip_model.safetensors")
     ours = load_file(Run(run).folder("encoder") / "model.safetensors")
     assert {f"clip.{name}" for name in theirs} == ours.keys()
     assert all(torch.equal(weight, ours[f"clip.{name}"]) for name, weight in theirs.items())
 
-    engine, quantizer = (
-        Engine.load(run, "cpu"),
-        ResidualQuantizer.load(Run(run).folder("quantizer")),
-    )
+    engine = Engine.load(run, "cpu")
+    quantizer = ResidualQuantizer.load(Run(run).folder("quantizer"))
     assert engine.has_reader and engine.search("a dog").reading.name == "photo"
     (result,) = engine.search(
         [Query(text="a dog", reading="none")], SearchOptions(k=24, beams=24, order="score")
@@ -652,7 +667,8 @@ def test_too_few_pictures_or_texts_are_searched_but_not_trained_on(tmp_path):
         {"img_path": f"images/{number}.png", "txt": f"thing {number}", "split": "train"}
         for number in range(4)
     ]
-    few, shop = photographs(tmp_path / "few", 19), write_source(tmp_path / "shop", records)
+    few = photographs(tmp_path / "few", 19)
+    shop = write_source(tmp_path / "shop", records)
     for source, n, message in (
         (few, 19, "19 images without texts; training needs at least 20"),
         (shop, 8, "the texts give 8 train and 0 val queries, .* a column `split` of their table"),

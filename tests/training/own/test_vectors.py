@@ -105,7 +105,8 @@ def test_a_vector_that_was_removed_stays_out_when_a_longer_file_is_read(
 
 
 def test_the_same_command_again_does_nothing_and_another_file_needs_another_run(run, capsys):
-    command, before = [str(run.parent / "table.jsonl"), str(run), "--vectors"], Run(run).manifest
+    command = [str(run.parent / "table.jsonl"), str(run), "--vectors"]
+    before = Run(run).manifest
     main([*command, str(run.parent / "x.npy")])
     assert Run(run).manifest == before
     with pytest.raises(UserError, match="was made from"):
@@ -191,7 +192,8 @@ def test_ids_are_learned_from_the_queries_whose_targets_are_still_items(
 ):
     """path: a trained run, of which an item is gone and to which one was added."""
     lay_out_by_principal_components(monkeypatch)
-    given, fit = [], decoder.fit
+    given = []
+    fit = decoder.fit
     monkeypatch.setattr(ids.decoder, "fit", lambda *parts: [given.append(parts), fit(*parts)][1])
     (tmp_path / "more").mkdir()
     Image.effect_noise((32, 32), 90).save(tmp_path / "more" / "new.png")

@@ -76,7 +76,8 @@ SMALL = Sizes(
 def clip_weights(sizes: Sizes, seed: int = 0) -> Weights:
     """Under OpenAI's names, after `clip_model.`."""
     draw = torch.Generator().manual_seed(seed)
-    grid, found = sizes.image // sizes.patch, {}
+    grid = sizes.image // sizes.patch
+    found = {}
 
     def add(name: str, *shape: int, scale: float = 0.02, centre: float = 0.0) -> None:
         found[f"clip_model.{name}"] = centre + scale * torch.randn(shape, generator=draw)
@@ -162,7 +163,8 @@ def decoder_weights(sizes: Sizes, seed: int = 2) -> Weights:
     def add(name: str, *shape: int, scale: float, centre: float = 0.0) -> None:
         found[name] = centre + scale * torch.randn(shape, generator=draw)
 
-    m, inner = sizes.width, sizes.heads * sizes.head_width
+    m = sizes.width
+    inner = sizes.heads * sizes.head_width
     add("embed_projector.0.weight", sizes.prefix * m, sizes.dim, scale=1.0)
     add("embed_projector.0.bias", sizes.prefix * m, scale=0.1)
     add("contra_projector.weight", m, sizes.dim, scale=0.02)
@@ -244,14 +246,10 @@ def omegaconf_names() -> Iterator[Any]:
         return made
 
     modules["omegaconf"] = ModuleType("omegaconf")
-    dictionary, sequence = (
-        kind("omegaconf.dictconfig", "DictConfig"),
-        kind("omegaconf.listconfig", "ListConfig"),
-    )
-    of_many, of_one = (
-        kind("omegaconf.base", "ContainerMetadata"),
-        kind("omegaconf.base", "Metadata"),
-    )
+    dictionary = kind("omegaconf.dictconfig", "DictConfig")
+    sequence = kind("omegaconf.listconfig", "ListConfig")
+    of_many = kind("omegaconf.base", "ContainerMetadata")
+    of_one = kind("omegaconf.base", "Metadata")
     node = kind("omegaconf.nodes", "AnyNode")
     facts = {
         "ref_type": Any,

@@ -168,7 +168,8 @@ def log_probabilities(
     w: Formulas, z: np.ndarray, codes: np.ndarray, per_level: int, layers: int
 ) -> np.ndarray:
     """Of every token at every step, given the codes (M,) before it -> (M, V)."""
-    memory, shared = prefix_embeddings(w, z), w("id_generator.shared.weight")
+    memory = prefix_embeddings(w, z)
+    shared = w("id_generator.shared.weight")
     tokens = np.concatenate([[START], tokens_of(codes, per_level)[:-1]])
     # (32, heads)
     bias = w("id_generator.decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight")

@@ -113,7 +113,8 @@ def run_main(
 
 
 def convert(folder: Path, sizes: Sizes) -> Converted:
-    clip, genius = files.clip_weights(sizes), files.genius_weights(sizes)
+    clip = files.clip_weights(sizes)
+    genius = files.genius_weights(sizes)
     files.save(folder / "clip.pth", clip)
     files.save(folder / "genius.pth", genius)
     return Converted(sizes, run_main(folder, folder / "run", sizes=sizes), clip, genius, folder)
@@ -162,7 +163,8 @@ def some_codes(sizes: Sizes, b: int = 6) -> np.ndarray:
 
 
 def test_images_and_texts_become_the_vectors_of_openais_clip(converted):
-    sizes, weights = converted.sizes, Formulas(converted.clip, "clip_model.")
+    sizes = converted.sizes
+    weights = Formulas(converted.clip, "clip_model.")
     encoder = Encoder.load(converted.run.folder("encoder"))
     pictures = [
         Image.effect_noise((sizes.image + 9, sizes.image), 90).convert("RGB"),
@@ -170,7 +172,8 @@ def test_images_and_texts_become_the_vectors_of_openais_clip(converted):
     ]
     texts = ["A photograph of a boat.", "Why?"]
     found = encoder.encode(pictures, texts)
-    pixels, tokens = encoder.preprocess(pictures).double().numpy(), encoder.tokenize(texts).numpy()
+    pixels = encoder.preprocess(pictures).double().numpy()
+    tokens = encoder.tokenize(texts).numpy()
     expected = [
         np.stack([image_feature(weights, own, sizes.vision_layers) for own in pixels]),
         np.stack([text_feature(weights, own, sizes.text_layers) for own in tokens]),
@@ -183,7 +186,8 @@ def test_images_and_texts_become_the_vectors_of_openais_clip(converted):
 
 
 def test_codes_are_those_of_the_published_formulas(converted):
-    sizes, weights = converted.sizes, Formulas(converted.genius, "quantizer.")
+    sizes = converted.sizes
+    weights = Formulas(converted.genius, "quantizer.")
     fusion = Fusion.load(converted.run.folder("fusion"))
     quantizer = ResidualQuantizer.load(converted.run.folder("quantizer"))
     image, text = features(sizes)
@@ -202,19 +206,23 @@ def test_codes_are_those_of_the_published_formulas(converted):
 
 def test_every_step_has_the_published_log_probabilities(converted):
     """Teacher-forced, and step by step as the search decodes."""
-    sizes, weights = converted.sizes, Formulas(converted.genius)
-    z, codes = vectors(sizes), some_codes(sizes)
+    sizes = converted.sizes
+    weights = Formulas(converted.genius)
+    z = vectors(sizes)
+    codes = some_codes(sizes)
     pairs = zip(z.astype(np.float64), codes, strict=True)
     expected = np.stack(
         [log_probabilities(weights, z_i, ids, sizes.codes, sizes.layers) for z_i, ids in pairs]
     )
     decoder = IDDecoder.load(converted.run.folder("decoder"))
-    search, before = IncrementalDecoder(decoder), (None, None)
+    search = IncrementalDecoder(decoder)
+    before = (None, None)
     with torch.inference_mode():
         forced = (
             decoder(torch.from_numpy(z), torch.from_numpy(codes)).double().log_softmax(-1).numpy()
         )
-        cache, steps = search.start(torch.from_numpy(z), beams=1), []
+        cache = search.start(torch.from_numpy(z), beams=1)
+        steps = []
         for level in range(sizes.levels):
             steps.append(search.step(cache, *before).double().numpy())  # (b, k)
             before = torch.zeros(len(z), 1, dtype=torch.long), torch.from_numpy(codes[:, [level]])
@@ -240,10 +248,8 @@ def test_the_published_sizes_give_the_published_models(converted):
 
 
 def test_a_converted_run_is_searched(small, tmp_path):
-    encoder, fusion = (
-        Encoder.load(small.run.folder("encoder")),
-        Fusion.load(small.run.folder("fusion")),
-    )
+    encoder = Encoder.load(small.run.folder("encoder"))
+    fusion = Fusion.load(small.run.folder("fusion"))
     quantizer = ResidualQuantizer.load(small.run.folder("quantizer"))
     items = tiny_items(9, tmp_path)
     pictures = [

@@ -51,9 +51,9 @@ def test_an_encoder_that_cannot_encode_is_refused_before_any_image_is_opened(
 
 
 def test_other_positives_are_negatives_unless_they_are_masked(collection, tmp_path):
-    losses, plain = (
-        [],
-        replace(TINY.encoder, epochs=1, batch=64, modality_weight=0.0, instruction_swap_prob=0.0),
+    losses = []
+    plain = replace(
+        TINY.encoder, epochs=1, batch=64, modality_weight=0.0, instruction_swap_prob=0.0
     )
     # a query that is repeated has another positive in the batch
     repeated = replace(plain, upsample_to=100)
@@ -80,7 +80,8 @@ def test_an_encoder_limited_to_rows_sees_their_queries_alone(collection, tmp_pat
 def test_activations_that_are_computed_again_give_the_same_weights(
     collection, tmp_path, monkeypatch
 ):
-    counted, checkpoint = [], open_clip.transformer.checkpoint
+    counted = []
+    checkpoint = open_clip.transformer.checkpoint
     monkeypatch.setattr(
         open_clip.transformer,
         "checkpoint",
@@ -138,7 +139,8 @@ def test_two_processes_embed_the_inputs_that_one_does(collection, tmp_path, monk
         with torch.inference_mode():
             return inputs.embedding(model)
 
-    expected, parts = embedded(), []
+    expected = embedded()
+    parts = []
     monkeypatch.setattr(encoder_inputs, "all_gather", lambda local, n: local)
     for process in range(2):
         monkeypatch.setattr(

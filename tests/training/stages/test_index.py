@@ -23,7 +23,8 @@ def test_a_run_whose_fusion_was_trained_elsewhere_has_the_same_index(
     trained_run, collection, tmp_path
 ):
     run = Run(shutil.copytree(trained_run, tmp_path / "run"))
-    folder, before = run.path / "features" / "candidates", run.digest("index")
+    folder = run.path / "features" / "candidates"
+    before = run.digest("index")
     (folder / "fused.npy").unlink()
     state = json.loads((folder / "progress.json").read_text(encoding="utf-8"))
     (folder / "progress.json").write_text(json.dumps(state | {"fusion": ""}))

@@ -52,7 +52,8 @@ def drawn(probability: float, seed: int = 0) -> np.ndarray:
 
 
 def test_a_swapped_instruction_fits_the_query_and_asks_for_another_modality():
-    keys, numbers = swaps_of(0.5).keys, drawn(0.9999)
+    keys = swaps_of(0.5).keys
+    numbers = drawn(0.9999)
     assert (keys[numbers[:, 0]] == (2, Modality.TEXT, Modality.TEXT)).all(1).mean() > 0.99
     assert (keys[numbers[:, 1]] == (1, Modality.TEXT, Modality.IMAGE)).all(1).mean() > 0.99
     # no instruction asks an image query for anything but text

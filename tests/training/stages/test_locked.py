@@ -118,7 +118,8 @@ def test_an_open_clip_model_trains_its_projections(colors, tmp_path):
     given = tiny_encoder()
     given.save(tmp_path)
     settings = replace(locked_settings("", ""), pretrained=str(tmp_path), epochs=2)
-    after, before = train(colors, tmp_path / "run", settings), given.state_dict()
+    after = train(colors, tmp_path / "run", settings)
+    before = given.state_dict()
     changed = {name for name in before if not torch.equal(before[name], after[name])}
     assert {"clip.logit_scale"} < changed and len(changed) <= 4, changed
 
@@ -166,7 +167,8 @@ def test_a_missing_tower_is_one_sentence(towers, colors, tmp_path, tower):
 @pytest.fixture
 def opened(monkeypatch) -> list[str]:
     """The paths of the images that are opened for the image tower."""
-    paths, open_item_image = [], tower_features.open_item_image
+    paths = []
+    open_item_image = tower_features.open_item_image
 
     def counted(collection, path):
         paths.append(path)
@@ -223,14 +225,13 @@ def test_some_phrasings_have_the_instruction_of_another_row(trained, towers, col
     swaps = InstructionSwaps(collection, splits[0], candidates, settings, model.dim)
     given = arguments(collection, tmp_path, replace(TINY, encoder=settings))
     loader = LockedLoader(collection, splits, given, model, swaps)
-    pairs, queries = splits[0], np.arange(len(splits[0]))
+    pairs = splits[0]
+    queries = np.arange(len(splits[0]))
 
     ((inputs, _),) = loader.load_pairs(pairs, [queries], np.random.default_rng(0), training=True)
 
-    swapped, asks_by_text = (
-        inputs.instruction != OWN_INSTRUCTION,
-        np.array([image is None for image in pairs.images]),
-    )
+    swapped = inputs.instruction != OWN_INSTRUCTION
+    asks_by_text = np.array([image is None for image in pairs.images])
     assert not swapped[~asks_by_text].any() and 0.35 < swapped[asks_by_text].mean() < 0.65
     assert swaps.keys[inputs.instruction[swapped]].tolist() == [
         [0, Modality.TEXT, Modality.TEXT]

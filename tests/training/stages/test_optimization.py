@@ -82,7 +82,8 @@ def trained(steps: int, decay: float) -> tuple[nn.Module, WeightAverage, list[to
     torch.manual_seed(0)
     model = nn.Linear(3, 2)
     model.bias.requires_grad_(False)
-    average, history = WeightAverage(model, decay), []
+    average = WeightAverage(model, decay)
+    history = []
     for _ in range(steps):
         with torch.no_grad():
             model.weight.add_(torch.randn(2, 3))

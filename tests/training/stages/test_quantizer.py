@@ -38,17 +38,16 @@ def data(run, collection) -> dict[str, FeatureSet]:
 @pytest.fixture(scope="module")
 def stage(run) -> FusionAndQuantizer:
     stage = FusionAndQuantizer(TINY.quantizer).eval()
-    stage.fusion, stage.quantizer = (
-        Fusion.load(run.folder("fusion")),
-        ResidualQuantizer.load(run.folder("quantizer")),
-    )
+    stage.fusion = Fusion.load(run.folder("fusion"))
+    stage.quantizer = ResidualQuantizer.load(run.folder("quantizer"))
     return stage
 
 
 @pytest.fixture(scope="module")
 def samples(run, data) -> Samples:
     """With the IDs of the run's quantizer."""
-    quantizer, fusion = ResidualQuantizer.load(run.folder("quantizer")), run.digest("fusion")
+    quantizer = ResidualQuantizer.load(run.folder("quantizer"))
+    fusion = run.digest("fusion")
     fused = data["train"].candidate_files.fused(fusion)[:, 0]
     codes = quantize_all(fused, data["train"].candidates.modalities, quantizer)
     targets = TargetIDs(codes, quantizer, fusion, run.digest("quantizer"))
@@ -98,7 +97,8 @@ def test_the_three_losses_are_the_formulas(stage, data, change):
     z_q, z_c = (stage.fusion(features) for features in data["train"].features(batch, "cpu"))
     residuals, hats = [], []
     for z in (z_q, z_c):
-        codes, residual = stage.quantizer.encode(z, batch.modality), z
+        codes = stage.quantizer.encode(z, batch.modality)
+        residual = z
         for level, book in enumerate(stage.quantizer.codebooks):
             residual = residual - book[codes[:, level]]
             residuals.append(residual.double().numpy())
@@ -133,7 +133,8 @@ def test_candidate_recall_counts_unseen_targets_among_the_generated_ids(run, dat
         for kind, part in ((ResidualQuantizer, "quantizer"), (IDDecoder, "decoder"))
     )
     fusion = run.digest("fusion")
-    held_out, val = Validation(data["val"], samples, fusion, "cpu", seed=0), data["val"]
+    held_out = Validation(data["val"], samples, fusion, "cpu", seed=0)
+    val = data["val"]
 
     trained = set(data["train"].pairs.positives.tolist())
     unseen = [q for q in range(len(val.pairs)) if not positives(val, q) & trained]
@@ -197,7 +198,8 @@ def test_the_papers_mixture_lies_between_query_and_target_with_beta_weights():
 
 def test_the_loss_is_the_mean_negative_log_probability_of_the_codes():
     logits = torch.randn(2, 3, 11, generator=torch.Generator().manual_seed(0))
-    codes, offsets = torch.tensor([[0, 1, 3], [2, 0, 1]]), (1, 4, 7)
+    codes = torch.tensor([[0, 1, 3], [2, 0, 1]])
+    offsets = (1, 4, 7)
     chances = F.softmax(logits.double(), dim=-1).numpy()
     expected = -np.mean(
         [

@@ -33,7 +33,8 @@ def served(tmp_path_factory):
     """Every text of an item, and what its source says, would run if it were taken for markup."""
     with serving(tmp_path_factory.mktemp("frame") / "run") as page:
         index = page.engine.index
-        items, fields = index.items, (HOSTILE, "kind", "credit", "licence", "origin")
+        items = index.items
+        fields = (HOSTILE, "kind", "credit", "licence", "origin")
         source = json.dumps(dict.fromkeys(fields, HOSTILE))
         index.items = lambda rows: [
             replace(item, text=item.text and HOSTILE, source=source) for item in items(rows)

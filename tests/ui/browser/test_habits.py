@@ -65,7 +65,8 @@ def test_an_uploaded_photograph_is_shrunk_upright_and_comes_back_after_a_reload_
     """Of a telephone: of 24.5 megapixels, lying on its side as its EXIF says. What is typed comes
     back, too.
     """
-    file, exif = tmp_path / "phone.jpg", Image.Exif()
+    file = tmp_path / "phone.jpg"
+    exif = Image.Exif()
     exif[0x0112] = 6
     Image.new("RGB", (5_712, 4_284), "orange").save(file, exif=exif, comment=tmp_path.name.encode())
     page = visit()

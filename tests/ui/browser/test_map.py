@@ -142,7 +142,8 @@ def test_a_finger_scrolls_the_page_over_the_map_until_it_is_to_move_the_map(brow
             if mode:
                 page.get_by_role("button", name=mode, exact=True).click()
             stage.scroll_into_view_if_needed()
-            box, before = stage.bounding_box(), page.evaluate("scrollY")
+            box = stage.bounding_box()
+            before = page.evaluate("scrollY")
             swipe(phone.new_cdp_session(page), box["x"] + box["width"] / 2, max(box["y"], 0) + 200)
             page.wait_for_timeout(500)
             assert (page.evaluate("scrollY") > before) == scrolls

@@ -113,7 +113,8 @@ def test_a_photo_from_the_camera_is_searched(visit, served):
 
 
 def test_a_search_waits_for_the_picture_that_is_being_uploaded(visit, photo):
-    page, held = visit(), []
+    page = visit()
+    held = []
     page.fill("#text textarea", "mug")
     page.route("**/upload", lambda route: held.append(route))
     with page.expect_request("**/upload"):

@@ -30,7 +30,8 @@ def served(tmp_path_factory):
     from genius.ui.runs import HostedRun
     from genius.ui.serving import Hosting, serve
 
-    folder, go = tmp_path_factory.mktemp("runs"), threading.Event()
+    folder = tmp_path_factory.mktemp("runs")
+    go = threading.Event()
     (folder / NAMES[0]).mkdir()
     (folder / NAMES[0] / "CREDITS.md").write_text("Ada Example, CC BY 2.0")
 

@@ -23,12 +23,10 @@ pytestmark = pytest.mark.browser
 @pytest.mark.slow
 def test_a_slow_example_does_not_replace_what_was_searched_after_it(visit, served, monkeypatch):
     page = visit()
-    search_of, begun, searched, ended = (
-        served.engine.search,
-        threading.Event(),
-        threading.Event(),
-        [],
-    )
+    search_of = served.engine.search
+    begun = threading.Event()
+    searched = threading.Event()
+    ended = []
 
     def pictures_slowly(queries, *rest):
         if queries[0].image:
@@ -82,7 +80,9 @@ def test_a_search_is_saved_as_a_page_that_opens_offline_and_runs_nothing(visit, 
     file = tmp_path / saving.value.suggested_filename
     saving.value.save_as(file)
     offline = page.context.browser.new_context(offline=True)
-    alone, asked, dialogs = offline.new_page(), [], []
+    alone = offline.new_page()
+    asked = []
+    dialogs = []
     alone.on("request", lambda request: asked.append(request.url))
     alone.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     alone.goto(file.as_uri())
@@ -132,7 +132,8 @@ def test_the_id_changes_as_the_weight_moves_from_the_query_to_a_result(visit, se
     page.locator("#blend .blend").wait_for(state="detached")
 
     pair = page.locator("#cards .card.pair").first
-    id, words = pair.get_attribute("data-id"), pair.locator(".title :not(.rank)").text_content()
+    id = pair.get_attribute("data-id")
+    words = pair.locator(".title :not(.rank)").text_content()
     pair.hover()
     pair.get_by_role("button", name="Similar").click()
     page.locator("#summary .titled", has_text=f"Like “{words[:40]}").wait_for()

@@ -106,7 +106,8 @@ def test_a_phone_needs_no_sideways_scrolling_and_the_theme_is_followed(visit):
 
 
 def test_of_several_quick_clicks_the_last_counts(visit):
-    page, held = visit(), []
+    page = visit()
+    held = []
     search(page, "A red dog.")
     page.route("**/call/why", lambda route: route.continue_() if held else held.append(route))
     for place in (0, 1):

@@ -189,7 +189,8 @@ def measure_left_out(engine: Engine, texts: dict[str, str]) -> Table:
             rf"\b({'|'.join(pair['words that name it'].split(','))})(s|es)?\b", re.I
         )
         ways = [way.format(sought, left_out) for way in WAYS]
-        alone, before = Query(f"photos of {sought}"), Query(ways[0], None, BEFORE[False], UNREAD)
+        alone = Query(f"photos of {sought}")
+        before = Query(ways[0], None, BEFORE[False], UNREAD)
         found = search(engine, [alone, before, *map(Query, ways)])
         shares = [
             float(np.mean([shows(hit.item, pattern) for hit in result.hits[:FIRST]]))

@@ -92,7 +92,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             "index lacks them"
         )
     question = [*Run(options.run).manifest.get("about", {}).get("ask_with_text", []), ""][0]
-    tables, words = [], {}
+    tables = []
+    words = {}
     judges = {
         "flickr8k": lambda text, record: is_right(text, record.captions),
         "objects": right_entries(),
@@ -171,7 +172,8 @@ def search(engine: Engine, queries: Sequence[Query]) -> list[SearchResult]:
 
 def drawn(seed: int) -> dict[str, list[tuple[str, Image.Image]]]:
     """Pictures that are no photographs, each with the word that a right entry has."""
-    rng, chosen = np.random.default_rng(seed), random.Random(seed)
+    rng = np.random.default_rng(seed)
+    chosen = random.Random(seed)
     noise = rng.integers(0, 256, (DRAWN, SIDE, SIDE, 3), dtype=np.uint8)
     colors = rng.integers(0, 256, (DRAWN, 3)).tolist()
     scenes = [Scene.draw(chosen, "test") for _ in range(DRAWN)]
@@ -264,7 +266,8 @@ def measure_words(engine: Engine, seed: int) -> Table:
     """Words that ask for the picture of a class, where the index holds one of each; else no
     rows.
     """
-    synsets, texts = ImageNetInfo().label_names(), ClassTexts.of("imagenet-1k")
+    synsets = ImageNetInfo().label_names()
+    texts = ClassTexts.of("imagenet-1k")
     place = {
         Path(item.image or "").stem: row
         for row, item in enumerate(engine.index.items(range(engine.index.n)))
@@ -303,7 +306,8 @@ def measure_similar(engine: Engine, data: Path, sets: dict[str, list[Record]], s
     pool = [category(item) for item in engine.index.items(range(engine.index.n)) if item.image]
     rows: list[list[Cell]] = []
     for entry in read_table(CATEGORIES):
-        categories, values = entry["categories"].split(","), entry["values"].split(",")
+        categories = entry["categories"].split(",")
+        values = entry["values"].split(",")
         records = [
             record
             for record in sets.get(entry["set"], [])

@@ -48,7 +48,8 @@ def measure(
     }
     compared = [pair for pair in COMPARED if set(pair) <= systems.keys()]
     compared += [(name, "dense") for name in systems]
-    measured, rows = [], np.arange(engine.index.n)
+    measured = []
+    rows = np.arange(engine.index.n)
     for number, (query_set, row) in enumerate(zip(queries.sets, queries.rows, strict=True)):
         dense = SearchedPool(engine, engine.pool, rows).dense(row, query_set.qrels)
         by_ids = search_by_ids(systems, engine, engine.pool, row, query_set.qrels)

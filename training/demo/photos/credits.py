@@ -131,7 +131,8 @@ def _example_rows(data: Path) -> dict[str, dict[str, str]]:
     """File name -> facts of the pictures that the worked examples show, which are not in the
     index.
     """
-    flickr, rows = read_flickr_addresses(data / "photos"), {}
+    flickr = read_flickr_addresses(data / "photos")
+    rows = {}
     for name, record in picture_records(data).values():
         file = Path(record.image).name
         if "set" in record.attributes:

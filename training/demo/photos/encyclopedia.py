@@ -134,7 +134,8 @@ class Encyclopedia:
     def mentioned(self, text: str) -> list[EncyclopediaEntry]:
         """The entries that a text names, in its order; the longest phrase counts."""
         words = WORD.findall(text.lower())
-        entries, start = [], 0
+        entries = []
+        start = 0
         while start < len(words):
             for length in range(LONGEST, 0, -1):
                 phrase = " ".join(words[start : start + length])

@@ -161,7 +161,8 @@ def _change(set_: str, name: str, other: str) -> tuple[str, ...]:
             return ()
     elif set_ not in CHANGEABLE:
         return ()
-    adult, other_adult = name.removesuffix(FOR_CHILDREN), other.removesuffix(FOR_CHILDREN)
+    adult = name.removesuffix(FOR_CHILDREN)
+    other_adult = other.removesuffix(FOR_CHILDREN)
     if adult == other_adult:
         return tuple(TEMPLATES["adult" if name.endswith(FOR_CHILDREN) else "child"])
     if name.endswith(FOR_CHILDREN) != other.endswith(FOR_CHILDREN):
@@ -234,7 +235,8 @@ def scene_rows(draft: Draft, book: Encyclopedia, scenes: Sequence[Photo]) -> Non
         own_kinds = scene_kinds(book, scene.record.captions)
         scene.entry = next(iter(scene_kinds(book, scene.record.captions, SURE)), "")
         scene.facts["category"] = own_kinds[0] if own_kinds else NO_CATEGORY
-        image, facts = picture(draft, scene), text_facts(scene)
+        image = picture(draft, scene)
+        facts = text_facts(scene)
         first, *others = scene.record.captions
         texts = [
             draft.candidate((3,), (scene.split,), text=text, source=facts, describes=scene.image)

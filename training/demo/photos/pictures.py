@@ -112,11 +112,9 @@ def kind_and_category(record: Record) -> tuple[str, str]:
     """What a picture is, coarse and finer: facts for the agreement of codes with them, never used
     in training.
     """
-    set_, name, category = (
-        record.attributes["set"],
-        photo_name(record),
-        str(record.attributes.get("category")),
-    )
+    set_ = record.attributes["set"]
+    name = photo_name(record)
+    category = str(record.attributes.get("category"))
     if set_ in DISHES:
         return "food", family(name)
     if set_ == "gcompris":
@@ -161,7 +159,8 @@ def arrange(sources: Sequence[Source], flickr: dict[str, str]) -> list[Photo]:
     ]
     hidden = {photo.group for photo in photos if not photo.shown}
     for photo in photos:
-        record, first = photo.record, photos[photo.group]
+        record = photo.record
+        first = photos[photo.group]
         # there are fewer scenes
         bucket = stable_hash(first.record.id) % 20 - (5 if first.is_scene else 3)
         split = "train" if bucket >= 2 or photo.group in hidden else "test" if bucket < 0 else "val"
@@ -253,7 +252,8 @@ def predict(pictures: Mapping[bytes, Path]) -> Predictions:
     pictures: SHA-256 of a file -> the file. Raises UserError if the tower is missing.
     """
     model = image_tower(TOWER).to(memory_format=torch.channels_last)
-    digests, predictions = {str(file): digest for digest, file in pictures.items()}, {}
+    digests = {str(file): digest for digest, file in pictures.items()}
+    predictions = {}
     parts = batched(tqdm(digests, desc="classes", leave=False, disable=None), BATCH)
     for files, pixels, _ in load_images(parts, list, _pixels):
         probabilities, classes = model(pixels).softmax(dim=-1).topk(KEPT)  # (n, k) each

@@ -68,7 +68,8 @@ def main(arguments: list[str] | None = None) -> None:
     expect_run(options.run)
     keep_freed_memory()
     with only_trainer(options.run / FOLDER):
-        run, collection = Run(options.run), Collection(options.collection)
+        run = Run(options.run)
+        collection = Collection(options.collection)
         base = with_stage_changes(recorded_settings(run), *BASE, *options.set)
         trainings = trainings_of(tables, base)
         trainer = Trainer(run, collection, base, options.limit, str(usable_device(options.device)))

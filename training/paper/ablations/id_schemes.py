@@ -72,7 +72,8 @@ def string(candidates: SchemeInputs) -> Identifiers:
 
     Items of the same name share an ID.
     """
-    unknown, end = len(CHARACTERS), len(CHARACTERS) + 1
+    unknown = len(CHARACTERS)
+    end = len(CHARACTERS) + 1
     codes = np.full((len(candidates.items), STRING_LEVELS), end, dtype=np.uint16)
     for row, item in enumerate(candidates.items):
         words = re.findall(r"\w+", item.text or PurePosixPath(item.image or "").stem)

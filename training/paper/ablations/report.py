@@ -65,7 +65,8 @@ def build(tables: Sequence[AblationTable], results: Results) -> tuple[list[Table
     """The verdicts, if the tables have any claim's rows and there are several seeds; then each
     table and its plot.
     """
-    made, claims = [_table(table, results) for table in tables], verdicts(tables, results)
+    made = [_table(table, results) for table in tables]
+    claims = verdicts(tables, results)
     return [claims] * bool(claims.rows) + [table for table, _ in made], [plot for _, plot in made]
 
 
@@ -81,7 +82,8 @@ def _table(table: AblationTable, results: Results) -> tuple[Table, Plot]:
         headings.append(reports.Column(_heading(dataset, column), "%", best="high"))
         headings.append(reports.Column(f"paper, {_heading(column.dataset, column)}", "%"))
     headings += [reports.Column("average", "%", best="high"), reports.Column("paper, average", "%")]
-    rows, means = list[list[Cell]](), list[np.ndarray]()
+    rows = list[list[Cell]]()
+    means = list[np.ndarray]()
     known: dict[str, float] = {}  # variant -> the published average
     for variant in table.variants:
         rates = _rates(table, variant, columns, results)
@@ -97,7 +99,8 @@ def _table(table: AblationTable, results: Results) -> tuple[Table, Plot]:
         if printed:
             known[variant.name] = float(np.mean([printed[number] for number in averaged]))
         rows.append([*cells, estimate(means[-1]), known.get(variant.name)])
-    title, names = f"{table.name}: {table.title}", [variant.name for variant in table.variants]
+    title = f"{table.name}: {table.title}"
+    names = [variant.name for variant in table.variants]
     intervals = [row[-2][1:] if isinstance(row[-2], tuple) else None for row in rows]
     series = [
         Series("here", [float(mean.mean()) for mean in means], names, intervals),
@@ -181,10 +184,8 @@ def _rates(
     table: AblationTable, variant: Variant, columns: Sequence[PaperColumn], results: Results
 ) -> np.ndarray:
     """(s, c) hit rates."""
-    search, by_seed = (
-        search_name(table.scope, variant.beams, variant.reranked),
-        results(table, variant),
-    )
+    search = search_name(table.scope, variant.beams, variant.reranked)
+    by_seed = results(table, variant)
     return np.array(
         [
             [_result(of_seed, column).rate(search, column.cut) for column in columns]

@@ -60,7 +60,9 @@ from training.stages.decoder import TargetIDs
 from training.stages.features import FeatureSet, feature_folders, share_features
 
 FOLDER, RESULTS = "ablations", "results"
-SPLIT, SPLITS, BATCH = "test", ("train", "val"), 64
+SPLIT = "test"
+SPLITS = ("train", "val")
+BATCH = 64
 EMBEDDING = "embedding"  # digest of the fusion of trainings that have none
 SCOPES = ("global", "local")
 SYSTEMS = {False: "beam", True: "beam + re-rank"}
@@ -96,10 +98,12 @@ class Trainer:
         Raises UserError if items were added to the index after training.
         """
         self.run, self.collection, self.limit, self.device = run, collection, limit, device
-        self.base, self.engine = Variant(FULL, ()).training(base), Engine.load(run.path, device)
+        self.base = Variant(FULL, ()).training(base)
+        self.engine = Engine.load(run.path, device)
         # perhaps with the classes of the bridge
         self.learned = training_collection(collection.root, base, run)
-        self.index, self.candidates = self.engine.index, CandidateTable.read(self.learned)
+        self.index = self.engine.index
+        self.candidates = CandidateTable.read(self.learned)
         self.data = {
             split: FeatureSet.read(run, self.learned, self.candidates, split, base.seed)
             for split in SPLITS
@@ -198,7 +202,8 @@ class Trainer:
             rows=rows,
             items=SPLIT,
         )
-        evaluation, results = evaluate(engine, self.collection, options), []
+        evaluation = evaluate(engine, self.collection, options)
+        results = []
         for row, queries in columns.items():
             rates = {}
             for beams, scope in itertools.product(options.beams, SCOPES):
@@ -234,10 +239,8 @@ class Trainer:
             codes, code_sizes = self._scheme(training, seed)
             return TargetIDs(codes, None, EMBEDDING, training.ids), code_sizes
         run = Run(work)
-        model, fusion = (
-            ResidualQuantizer.load(run.folder("quantizer")).to(self.device),
-            run.digest("fusion"),
-        )
+        model = ResidualQuantizer.load(run.folder("quantizer")).to(self.device)
+        fusion = run.digest("fusion")
         fused = self._features(work)[0].candidate_files.fused(fusion)[:, 0]
         codes = quantize_all(fused, self.candidates.modalities, model)
         return TargetIDs(
@@ -245,7 +248,8 @@ class Trainer:
         ), model.config.code_sizes
 
     def _scheme(self, training: Training, seed: int) -> Identifiers:
-        items, config = list(self.learned.all_candidates()), training.settings.quantizer.quantizer
+        items = list(self.learned.all_candidates())
+        config = training.settings.quantizer.quantizer
         known = np.zeros(len(items), dtype=bool)
         known[self.data["train"].pairs.positives] = True
         embeddings = self.data["train"].candidate_files.embedding[:].astype(np.float32)
@@ -280,10 +284,8 @@ class Trainer:
                 for item in items
             ]
             parts.append(embedded(images, [item.text for item in items]).astype(np.float16))
-        embeddings, whole = (
-            np.concatenate(parts),
-            rows_in(self.index, self.collection.candidates(f"union_{SPLIT}")),
-        )
+        embeddings = np.concatenate(parts)
+        whole = rows_in(self.index, self.collection.candidates(f"union_{SPLIT}"))
         for row, queries in self.columns.items():
             asked = [
                 embedded(
@@ -311,7 +313,8 @@ def counterparts(sets: Iterable[QuerySet]) -> dict[Row, QuerySet]:
     It is that of the same dataset, whose name ends with the paper's, else the first of the same
     task that stands for no other column. Columns without one are left out.
     """
-    free, chosen = list(sets), {}
+    free = list(sets)
+    chosen = {}
     for task, dataset in COUNTERPARTS:
         of_task = [queries for queries in free if queries.row.task == task]
         if of_task:

@@ -116,7 +116,8 @@ def quantizer_of(checkpoint: Checkpoint, prefix: str, config: QuantizerConfig) -
 
     Raises UserError if a codebook was not initialized, or the two copies of the first one differ.
     """
-    layers, quantizer = f"{prefix}residual_rq.layers.", ResidualQuantizer(config)
+    layers = f"{prefix}residual_rq.layers."
+    quantizer = ResidualQuantizer(config)
     for level, codebook in enumerate(quantizer.codebooks):
         if not checkpoint.take(f"{layers}{level}._codebook.initted", (1,)).all():
             raise UserError(f"{checkpoint.file}: the codebook of level {level} was not initialized")

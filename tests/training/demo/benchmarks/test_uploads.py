@@ -155,7 +155,8 @@ def test_held_out_pictures_belong_to_a_category_by_attribute_or_by_words(data):
 
 
 def test_an_entry_or_its_name_alone_is_right_for_its_class():
-    judge, saxophone = right_entries(), SimpleNamespace(attributes={"class": 776})
+    judge = right_entries()
+    saxophone = SimpleNamespace(attributes={"class": 776})
     right = ("Saxophone (sax): a single-reed woodwind with a conical bore.", "Saxophone", "sax")
     assert all(judge(text, saxophone) for text in right)
     assert not any(judge(text, saxophone) for text in ("Hornbill", "A man plays a saxophone.", ""))

@@ -23,7 +23,8 @@ def test_the_figures_of_both_are_those_of_the_search_that_is_served(trained_run,
         systems = {name: id_systems(BEAMS, True)[name] for name in served}
         found = pd.concat(search_by_ids(systems, engine, engine.pool, row, query_set.qrels))
         for name, ranks in found.groupby("system")["rank"]:
-            rate, dense = (ranks <= figures.cut).mean(), figures.rate("dense")[0]
+            rate = (ranks <= figures.cut).mean()
+            dense = figures.rate("dense")[0]
             assert figures.rate(name)[0] == rate
             assert figures.differences[f"{name} − dense"] == pytest.approx(rate - dense)
 

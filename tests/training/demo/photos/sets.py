@@ -118,7 +118,8 @@ def photo_records() -> list[dict]:
                 "credit": f"CC-BY by Ann {n} - https://example.org/{n}/",
             }
         )
-        kids, word = n % 4 < 2, ("skirt", "hat")[n % 2]
+        kids = n % 4 < 2
+        word = ("skirt", "hat")[n % 2]
         records.append(
             {
                 "id": f"clothing_{n}",

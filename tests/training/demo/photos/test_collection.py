@@ -51,7 +51,8 @@ def test_the_five_sets_are_those_of_the_general_builder(photos, sets, tmp_path):
             assert own.read_bytes() == file.read_bytes()
         else:
             assert own.read_bytes().startswith(file.read_bytes())
-    own, expected = photos.instructions(), Collection(tmp_path / "real").instructions()
+    own = photos.instructions()
+    expected = Collection(tmp_path / "real").instructions()
     # more do not name the set
     assert all(set(texts) < set(own[key]) for key, texts in expected.items())
 
@@ -174,7 +175,8 @@ def test_a_photograph_finds_the_entries_of_its_captions_and_of_its_predicted_cla
 
 
 def test_every_row_has_ten_phrasings_and_two_that_are_held_out(photos):
-    trained, held_out = photos.instructions(), photos.held_out_instructions()
+    trained = photos.instructions()
+    held_out = photos.held_out_instructions()
     for row in photos.rows():
         key = (row.dataset_id, *TASKS[row.task])
         assert len(trained[key]) >= 10 and len(held_out[key]) == 2

@@ -164,7 +164,8 @@ def test_every_picture_of_the_worked_examples_exists():
 
 def test_what_the_page_offers_to_ask_is_read_as_it_is_meant():
     run = Run(shipped_run("photos"))
-    shipped, encoder = Reader.load(run.folder("reader")), Encoder.load(run.folder("encoder"))
+    shipped = Reader.load(run.folder("reader"))
+    encoder = Encoder.load(run.folder("encoder"))
     asked = [Query(text, Image.new("RGB", (32, 32))) for text in command.ABOUT["ask"]]
     understood = RequestReader(shipped, encoder, []).understand(asked, tuple(Modality))
     assert [request.reading.name for request in understood] == ["entry", "similar", "caption"]

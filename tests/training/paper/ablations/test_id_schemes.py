@@ -114,7 +114,8 @@ def test_equal_embeddings_are_split_too():
 def test_residual_ids_reconstruct_better_with_each_level():
     """Rebuilt from the means of the items that share a code, level by level."""
     candidates = made(300, codebook_size=8)
-    codes, left = SCHEMES["residual"](candidates)[0], candidates.embeddings.copy()
+    codes = SCHEMES["residual"](candidates)[0]
+    left = candidates.embeddings.copy()
     errors = [np.square(left).sum()]
     for level in range(3):
         for code in np.unique(codes[:, level]):

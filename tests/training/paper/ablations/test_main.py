@@ -156,11 +156,14 @@ def test_a_killed_start_goes_on_with_what_is_missing(
     decoder.
     """
     copy = shutil.copytree(path, tmp_path / "run")
-    whole, lost = kept(copy), sorted((copy / FOLDER / RESULTS).iterdir())[0]
+    whole = kept(copy)
+    lost = sorted((copy / FOLDER / RESULTS).iterdir())[0]
     lost.unlink()
     leftover = copy / FOLDER / "work-of-others"
     leftover.mkdir()
-    save, quantizers, epochs = decoder.Checkpoints.save, [], []
+    save = decoder.Checkpoints.save
+    quantizers = []
+    epochs = []
 
     def killed(self, model, optimizer, epoch, score=0.0):
         save(self, model, optimizer, epoch, score)
@@ -218,7 +221,8 @@ def test_a_run_without_settings_is_refused(tmp_path):
 
 def test_shared_features_are_fused_by_no_fusion(path, tmp_path):
     """A fused.npy that is there is of another training; what others left is no features."""
-    source, side = Run(shutil.copytree(path, tmp_path / "run")), tmp_path / "side"
+    source = Run(shutil.copytree(path, tmp_path / "run"))
+    side = tmp_path / "side"
     (source.path / "features" / ".DS_Store").write_bytes(b"Mac")
     (source.path / "features" / "mine").mkdir()
     share_features(source, side)
