@@ -95,7 +95,9 @@ class CodeTable:
         return matches
 
     def range(self, prefix: Pattern) -> slice:
-        """The table positions of the items below a prefix."""
+        """The table positions of the items below a prefix. Raises ValueError for a code that does
+        not exist.
+        """
         open_sizes = self.code_sizes[len(prefix) :]
         ends = pack(
             np.array(

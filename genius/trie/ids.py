@@ -57,8 +57,8 @@ def packed_bytes(code_sizes: Sequence[int]) -> int:
 
 
 def pack(codes: np.ndarray, code_sizes: Sequence[int]) -> np.ndarray:
-    """Codes (n, M) -> packed IDs (n, B) uint8. Raises ValueError if a code is outside its level's
-    codebook.
+    """Codes (n, M) -> packed IDs (n, B) uint8. Raises ValueError for another shape, and for a code
+    outside its level's codebook.
     """
     codes = np.asarray(codes)
     if codes.ndim != 2 or codes.shape[1] != len(code_sizes):
@@ -153,8 +153,8 @@ class IDTable:
     def from_packed(
         cls, packed: np.ndarray, code_sizes: Sequence[int], rows: np.ndarray | None = None
     ) -> Self:
-        """As `build`, from packed IDs (n, B). Raises ValueError unless 1 ≤ n < 2³¹ and no row is
-        repeated.
+        """As `build`, from packed IDs (n, B) and rows (n,). Raises ValueError unless 1 ≤ n < 2³¹
+        and no row is repeated.
         """
         rows = np.arange(len(packed)) if rows is None else np.asarray(rows)
         if not 0 < len(packed) < 2**31:
@@ -184,7 +184,7 @@ class IDTable:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the arrays."""
+        """Memory of the arrays, in bytes."""
         return sum(array.nbytes for array in (self.packed, self.rows, self.shared, self.sizes))
 
     @property

@@ -18,7 +18,7 @@ class Pool:
 
     table: IDTable
     trie: Trie
-    norms: np.ndarray | None = None  # float32 ‖ẑ‖² of each row of the index; None: unknown
+    norms: np.ndarray | None = None  # (rows of the index,) float32 ‖ẑ‖² of each; None: unknown
 
     @classmethod
     def build(
@@ -32,7 +32,8 @@ class Pool:
         """Build table and trie from packed IDs (n, B) of the items at `rows` (n,), by default 0 … n
         − 1.
 
-        device: where the trie lies. Raises ValueError if there are no items or a row is repeated.
+        device: where the trie lies. norms: as the field, of all rows of the index. Raises
+        ValueError if there are no items or a row is repeated.
         """
         table = IDTable.from_packed(packed, code_sizes, rows)
         return cls(table, Trie(table, device), norms)

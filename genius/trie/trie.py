@@ -100,7 +100,7 @@ class Trie:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the crowded prefixes; packed and shared IDs belong to the table."""
+        """Memory of the crowded prefixes, in bytes; packed and shared IDs belong to the table."""
         return sum(array.nbytes for array in self.crowded)
 
     def below(self, prefix: Sequence[int]) -> Self:
@@ -207,8 +207,8 @@ class Trie:
 
 
 def expand_on_device(first: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
-    """`expand_ranges` on the device: p ranges, given by their first numbers and sizes -> (owner,
-    number), (c,) each.
+    """`expand_ranges` on the device: p ranges, given by their first numbers (p,) and sizes (p,) ->
+    (owner, number), (c,) each.
     """
     ends = sizes.cumsum(0)
     count = int(ends[-1])
