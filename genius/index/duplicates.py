@@ -4,7 +4,7 @@ same image.
 Images are the same if the encoder maps them to the same embedding, up to rounding. Then their IDs
 are the same, too, so only items of one bucket are compared.
 
-Axes: n items, d embedding dim, p pairs.
+Shapes: n items, d embedding dim, p pairs.
 """
 
 from collections.abc import Callable

@@ -10,7 +10,7 @@ done. Its name has a checksum of the models and of its items, so a source that c
 partitions. Nothing is locked while it is encoded: who does the same at the same time finds it done
 at the end. It waits until `commit` adds what the index does not hold by then, and deletes it.
 
-Axes: n partitions, m items of all of them that the index may get, M levels.
+Shapes: n partitions, m items of all of them that the index may get, M levels.
 """
 
 import hashlib

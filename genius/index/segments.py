@@ -11,7 +11,7 @@ were written.
 A position is an item's number in all segments together. In older runs segments still hold removed
 items: rows number those that remain, in the same order.
 
-Axes: n rows, t requested rows, s segments, d embedding dim.
+Shapes: n rows, t requested rows, s segments, d embedding dim.
 """
 
 import json

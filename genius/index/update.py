@@ -6,7 +6,7 @@ version before in one step (`Run.replace`). Rows stay as they are; added items g
 and the rows after a removed item move up. The segments that held a removed item are written anew
 without it.
 
-Axes: n items of the index, c items of the source, m of these that are new, d embedding dim, M
+Shapes: n items of the index, c items of the source, m of these that are new, d embedding dim, M
 levels.
 """
 

@@ -4,8 +4,7 @@
     scan        the items whose quantized vectors are nearest (scan.py)
     both        the items of both, those that were generated first
 
-Shapes: b queries, w beams, t candidates of all queries together, n items, d dim, c first codes, k
-codes of level 1.
+Shapes: b queries, w beams, t candidates of all queries together, n items, d dim, c first codes.
 """
 
 import math
@@ -86,7 +85,7 @@ class CandidateSearch:
         the pool.
 
         mode: both, generate or scan. k: the least number of items that a scan returns. prefix:
-        codes that every ID begins with. kinds: (b, k) log-probabilities that a reader gives to the
+        codes that every ID begins with. kinds: (b, c) log-probabilities that a reader gives to the
         first codes; items of those that it rules out are no candidates. settle, trace: of
         `beam_search`. stopwatch: gets the stages "beam" and "scan".
         """
@@ -127,17 +126,17 @@ class CandidateSearch:
 
     @torch.inference_mode()
     def first_codes(self, z: Tensor, kinds: Tensor | None = None) -> Tensor:
-        """(b, c) log-probabilities of the first codes, normalized: one step of the decoder. kinds:
-        of `search`.
+        """(b, c) log-probabilities of the first codes for z (b, d), normalized: one step of the
+        decoder. kinds (b, c): of `search`.
         """
         first = self.decoder.step(self.decoder.start(z, 1), whole_vocabulary=False)
         return first if kinds is None else (first + kinds).log_softmax(-1)
 
 
 def possible_kinds(kinds: Tensor, first_codes: Tensor) -> Tensor:
-    """(b, k) bool: first codes that a reader does not rule out, from its log-probabilities (b, k).
+    """(b, c) bool: first codes that a reader does not rule out, from its log-probabilities (b, c).
 
-    first_codes: those that items have; of these at least one is possible.
+    first_codes: those that items have, at most c; of these at least one is possible.
     """
     exists = torch.zeros(kinds.shape[1], dtype=torch.bool, device=kinds.device)
     exists[first_codes] = True
@@ -146,8 +145,8 @@ def possible_kinds(kinds: Tensor, first_codes: Tensor) -> Tensor:
 
 
 def expand_beams(beams: Beams, at_most: int = MAX_CANDIDATES) -> tuple[np.ndarray, np.ndarray]:
-    """All items below the beams, best beam first; at most `at_most` for each query: (query,
-    position in the table).
+    """All items below the beams, best beam first, at most `at_most` for each query: (query,
+    position in the table), (t,) each.
     """
     low, high = beams.low.cpu().numpy(), beams.high.cpu().numpy()  # (b, w)
     items = high - low

@@ -3,7 +3,7 @@
 `flat_search` is exact and streams, so it needs no second copy of the embeddings; HNSW and IVF-PQ
 are built by faiss from the same embeddings.
 
-Axes: n items, b queries, d dim, k results.
+Shapes: n items, b queries, d dim, k results.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,9 +26,9 @@ def flat_search(
     """The k nearest items by cosine, exactly: (cosines, rows), (b, k) each, padded with −inf and
     −1.
 
-    embeddings (n, d) fp16, memory-mapped; queries (b, d); both normalized. rows: search only these.
-    Equal cosines are ordered by row, but which of several that equal the k-th one are found is left
-    to faiss.
+    embeddings (n, d) fp16, memory-mapped; queries (b, d); both normalized. rows (m,): search only
+    these. Equal cosines are ordered by row, but which of several that equal the k-th one are found
+    is left to faiss.
     """
     queries, metric = _float32(queries), faiss.METRIC_INNER_PRODUCT
     best = np.full((len(queries), k), -np.inf, dtype=np.float32)
@@ -56,8 +56,8 @@ def build_hnsw(embeddings: Vectors, progress: Progress = lambda items: None) -> 
 
 
 def hnsw_bytes(items: int, dim: int) -> int:
-    """About the memory of the graph of `build_hnsw`: of each item a vector in float32, and the
-    links of the lowest level, to which the levels above add a few percent.
+    """About the memory of the graph of `build_hnsw`, in bytes: of each item a vector in float32,
+    and the links of the lowest level, to which the levels above add a few percent.
     """
     return items * (4 * dim + 4 * 2 * LINKS)
 

@@ -3,7 +3,7 @@
 Candidates are ranked by their embeddings, as published, or by their fused features, where the index
 keeps these (ours).
 
-Axes: b queries, w beams, t candidates of all queries together, k results, d embedding dim, M
+Shapes: b queries, w beams, t candidates of all queries together, k results, d embedding dim, M
 levels.
 """
 
@@ -30,10 +30,10 @@ Spreads = Mapping[int, tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True)
 class Similarity:
-    """Inner products of vectors that an index stores (n, d) and those of queries (b, d)."""
+    """Inner products of vectors that an index stores and those of queries."""
 
-    stored: Vectors
-    queries: np.ndarray
+    stored: Vectors  # (n, d)
+    queries: np.ndarray  # (b, d)
     # divide by the norms of what is stored, which half precision changed by up to 3e-4
     normalize: bool = False
 
@@ -200,9 +200,9 @@ def shows_left_out(
 ) -> np.ndarray:
     """(t,) bool: candidates that probably show what their query leaves out.
 
-    left_out (b, d): embeddings, 0 where nothing is. An item shows it if it is nearer to it than
-    MORE standard deviations above the mean item of its modality. spreads: of the items of each
-    modality.
+    embeddings (n, d) and modalities (n,): of the index. left_out (b, d): embeddings, 0 where
+    nothing is. An item shows it if it is nearer to it than MORE standard deviations above the mean
+    item of its modality. spreads: of the items of each modality.
     """
     shows = np.zeros(len(candidates.row), dtype=bool)
     for query in np.flatnonzero(left_out.any(1)):

@@ -76,8 +76,8 @@ class EncodedQueries:
         device: torch.device | str = "cpu",
         readings: list[Reading | None] | None = None,
     ) -> "EncodedQueries":
-        """From the vectors (b, d) that results carry, and their readings, but for what these leave
-        out.
+        """From embeddings (b, d) and z (b, d), as results carry them, and their readings, but for
+        what these leave out.
         """
         tensors = [
             torch.as_tensor(given, dtype=torch.float32, device=device) for given in (embeddings, z)

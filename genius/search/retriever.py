@@ -7,7 +7,7 @@ with another instruction or another text, or with several instructions at once, 
 Instructions that an encoder reads apart are few, so each passes the text tower once. Only the
 features are kept.
 
-Shapes: b queries, d embedding dim.
+Shapes: b queries, d embedding dim, t IDs, M levels, k codes of a level.
 """
 
 import hashlib

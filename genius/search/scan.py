@@ -61,6 +61,7 @@ class Codewords:
     """The codewords of a quantizer, numbered one level after the other."""
 
     def __init__(self, codebooks: Sequence[Tensor]):
+        """codebooks: of each level, (codes, d) each."""
         self.codebooks = codebooks
         self.offsets = np.cumsum([0, *(len(codebook) for codebook in codebooks[:-1])])  # (M,)
 
@@ -104,7 +105,9 @@ class Scan:
     def best_or_near(
         self, z: Tensor, k: int, prefix: tuple[int, ...] = (), allowed: np.ndarray | None = None
     ) -> Scanned:
-        """`near`, of very many items without a prefix, or `best`."""
+        """`near`, of very many items without a prefix, or `best`: z (b, d), allowed (b, first
+        codes) bool.
+        """
         many = len(self._table) > MANY_ITEMS and not prefix
         return self.near(z, k, allowed) if many else self.best(z, k, prefix, allowed)
 
@@ -130,7 +133,7 @@ class Scan:
         self, z: Tensor, k: int, allowed: np.ndarray | None = None, share: float | None = None
     ) -> Scanned:
         """As `best`, of the items below the prefixes nearest to z (b, d) that hold a share of all
-        items.
+        items. allowed: (b, first codes) bool.
         """
         low, high, codes, norms = self._prefixes
         share = SHARES[codes.shape[1]] if share is None else share

@@ -26,8 +26,8 @@ class Scores(NamedTuple):
 
 
 def sort_keys(scores: Tensor, ids: Tensor) -> Tensor:
-    """Integers (…, c) in the order of scores (…, c), and of falling `ids` (c,) below 2³² where
-    these are equal.
+    """Integers (…, c) in the order of scores (…, c), and of falling `ids` below 2³², (c,) or
+    (…, c), where these are equal.
 
     So a single top-k decides, independently of the rest of a batch.
     """
@@ -45,6 +45,7 @@ class Scorer:
     """Blends the decoder's log-probabilities with the geometry of the codes."""
 
     def __init__(self, decoder: IncrementalDecoder, features: Tensor, beams: int, weight: float):
+        """features (b, d). beams: the most at any level. weight: of the decoder."""
         self.decoder, self.weight = decoder, weight
         # geometry alone needs none
         self.cache = decoder.start(features, beams) if weight > 0 else None

@@ -47,7 +47,7 @@ class Version:
 
     @cached_property
     def spreads(self) -> Spreads:
-        """Mean and covariance of the embeddings of each modality, of a sample."""
+        """Mean (d,) and covariance (d, d) of the embeddings of each modality, of a sample."""
         spreads = {}
         for kind in self.kinds:
             rows = np.flatnonzero(self.index.modalities == kind)

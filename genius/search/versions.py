@@ -65,7 +65,7 @@ def groups_of(
 
 
 def show_the_same(one: np.ndarray | None, other: np.ndarray | None) -> bool:
-    """Whether two small thumbnails (s, s, 3) are versions of one photograph; None: there is
-    none.
+    """Whether two small thumbnails (s, s, 3), s their side, are versions of one photograph; None:
+    there is none.
     """
     return one is not None and other is not None and bool(are_versions(one, other[None])[0])
