@@ -95,8 +95,8 @@ class NoCodewords(Absent):
     decode = Absent.refuse
 
     def encode(self, z: Tensor, modality: Tensor | None = None) -> Tensor:
-        """Codes (b, 0) of queries z (b, d): none are known. Raises UserError for items, which need
-        codes.
+        """Codes (b, 0) of queries z (b, d): none are known. Raises UserError for items, which have
+        a modality (b,) and need codes.
         """
         if modality is not None:
             self.refuse()

@@ -46,7 +46,7 @@ class BlipImageTower(nn.Module):
         return self.tower(pixels).last_hidden_state
 
     def forward(self, pixels: Tensor) -> Tensor:
-        """(b, 3, s, s) -> (b, d)."""
+        """(b, 3, s, s) -> (b, d), or (b, u) without a projection."""
         pooled = self.tokens(pixels)[:, 0]
         return pooled if self.proj is None else self.proj(pooled)
 
@@ -79,8 +79,8 @@ class BlipTextTower(nn.Module):
         self.proj = nn.Linear(config.hidden_size, dim)
 
     def forward(self, tokens: Tensor, image_tokens: Tensor | None = None) -> Tensor:
-        """Tokens (b, n) of texts and, if the tower is grounded, of their images (b, m, u) -> (b,
-        d).
+        """Tokens (b, n) of texts and, if the tower is grounded, of their images (b, m, u) ->
+        (b, d).
 
         What follows the end of a text changes nothing. The first token is pooled; BLIP's pooling
         has a tanh where the tower is grounded, and none where it stands alone.
@@ -111,7 +111,7 @@ class BlipTowers(nn.Module):
         self.logit_scale = nn.Parameter(torch.tensor(-math.log(TEMPERATURE)))
 
     def encode_image(self, pixels: Tensor) -> Tensor:
-        """(b, 3, s, s) -> (b, d)."""
+        """(b, 3, s, s) -> (b, d), of towers that are not grounded."""
         return self.visual(pixels)
 
     def encode_text(self, tokens: Tensor) -> Tensor:

@@ -61,11 +61,12 @@ class BridgedHead(nn.Module):
     def add_classes(
         self, projected: Tensor, outputs: Tensor, prototypes: Tensor, weight: Tensor
     ) -> Tensor:
-        """What the head makes of outputs (b, t), as (b, d), with the classes, whose embeddings are
-        (c, d).
+        """What the head makes of outputs (b, t), projected (b, d), with the mean of the classes ->
+        (b, d).
 
-        weight: of the classes, against what the head makes. The length of their mean says how
-        certain the classifier is; its root lets an uncertain one say little.
+        prototypes (c, d): embeddings of the classes. weight (): of the classes, against what the
+        head makes. The length of their mean says how certain the classifier is; its root lets an
+        uncertain one say little.
         """
         classes = self.probabilities(outputs) @ prototypes
         # 1 where one class is certain

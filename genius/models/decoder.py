@@ -61,6 +61,7 @@ class DecoderConfig:
     decoder_weight: Share = 1.0
 
     def __post_init__(self) -> None:
+        """Raises ValueError if `sizes` has entries, but not one for each level."""
         if self.sizes and len(self.sizes) != self.levels:
             raise ValueError(
                 f"sizes has {len(self.sizes)} entries; expected none or one for each of "
@@ -145,8 +146,8 @@ class IDDecoder(SavedModule):
             embedding[offset : offset + len(codebook)] = projected * self.config.embedding_scale
 
     def forward(self, z: Tensor, codes: Tensor) -> Tensor:
-        """Teacher-forced logits of each code given those before it: z (b, d), codes (b, M) -> (b,
-        M, V).
+        """Teacher-forced logits of each code given those before it: z (b, d), codes (b, M) ->
+        (b, M, V).
         """
         tokens = codes + torch.tensor(self.config.offsets, device=codes.device)
         shifted = F.pad(tokens[:, :-1], (1, 0), value=START)

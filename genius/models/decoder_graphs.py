@@ -91,7 +91,7 @@ class GraphedDecoder(IncrementalDecoder):
         codes: Tensor | None = None,
         whole_vocabulary: bool = True,
     ) -> Tensor:
-        """As `IncrementalDecoder.step`: (b, w, k), of parents and codes (b, w)."""
+        """As `IncrementalDecoder.step`: (r, k), of parents and codes (b, w)."""
         if self._current is None or cache is not self._current[0]:
             return super().step(cache, parents, codes, whole_vocabulary)
         inputs = () if parents is None or codes is None else (parents, codes)

@@ -94,6 +94,9 @@ class Encoder(nn.Module):
     clip: Any  # an open_clip model, or BlipTowers; open_clip has no types
 
     def __init__(self, config: EncoderConfig):
+        """Raises UserError if the config has a feature fusion and the class has none, or the
+        reverse.
+        """
         super().__init__()
         self.config = config
         cfg = dict(config.model)
@@ -367,8 +370,10 @@ class Encoder(nn.Module):
     def encode_present(
         self, encode: Callable[[Tensor], Tensor], values: Tensor, mask: Tensor
     ) -> Tensor:
-        """Encode values into the rows of a (b, d) tensor where mask (b,) is true; the other rows
-        are zero.
+        """Encode values (m, …) into the m rows of a (b, d) tensor where mask (b,) is true; the
+        other rows are zero.
+
+        encode: (m, …) -> (m, d).
         """
         out = torch.zeros(len(mask), self.dim, device=self.device)
         if len(values):
@@ -487,7 +492,7 @@ def open_clip_model(cfg: dict[str, Any]) -> tuple[nn.Module, bool]:
 
 
 def even_groups(inputs: Tensor, size: int) -> tuple[Tensor, ...]:
-    """Split inputs (b, …) into groups of at most this size; no group is much smaller than the
+    """Split inputs (b, …) into groups (≤ size, …), none of which is much smaller than the
     others.
     """
     return inputs.tensor_split(-(-len(inputs) // size))

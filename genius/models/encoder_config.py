@@ -149,5 +149,6 @@ class TowerSettings:
     apart: bool = False  # instructions are read apart from texts, see EncoderConfig
 
     def __post_init__(self) -> None:
+        """Raises ValueError for a text_dropout without residual heads."""
         if self.text_dropout and self.head != "residual":
             raise ValueError("expected that text_dropout is 0 where head is not residual")

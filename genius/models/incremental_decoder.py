@@ -193,8 +193,8 @@ class IncrementalDecoder:
         return torch.cat(log_probs)
 
     def level_scores(self, residual: Tensor, level: int) -> Tensor:
-        """`codeword_scores` for the codebook of a level, whose norms are precomputed: (…, d) -> (…,
-        k).
+        """`codeword_scores` for the codebook of a level, whose norms are precomputed: (…, d) ->
+        (…, k).
         """
         scores = F.linear(2 * residual.flatten(0, -2), self.codebooks[level])
         return scores.sub_(self._norms[level]).unflatten(0, residual.shape[:-1])

@@ -72,6 +72,6 @@ def lloyd(points: Tensor, k: int, iterations: int, seed: int, sample: int = 0) -
 
 
 def nearest_centroids(points: Tensor, centroids: Tensor) -> Tensor:
-    """(n,) the number of the centroid that is nearest to each point."""
+    """Points (n, d), centroids (k, d) -> (n,) the number of the centroid nearest to each point."""
     norms = centroids.square().sum(-1)
     return torch.cat([(norms - 2 * part @ centroids.T).argmin(-1) for part in points.split(BLOCK)])

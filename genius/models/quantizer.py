@@ -70,6 +70,9 @@ class QuantizerConfig:
     distance: str = "squared"
 
     def __post_init__(self) -> None:
+        """Raises ValueError for an unknown choice, and for a level of more codes than fit 16
+        bits.
+        """
         for value, choices in (
             (self.modality_code, MODALITY_CODES),
             (self.gradient, GRADIENTS),
@@ -94,8 +97,8 @@ class QuantizedBatch:
 
     codes: Tensor  # (b, M)
     z: Tensor  # (b, d) sum of codewords, with a gradient to the input
-    loss: Tensor  # Eq. 7, mean over levels and elements as in the published code
-    modality_loss: Tensor  # cross-entropy of the classifier of the first code; 0 without one
+    loss: Tensor  # () Eq. 7, mean over levels and elements as in the published code
+    modality_loss: Tensor  # () cross-entropy of the first code's classifier; 0 without one
 
 
 class ResidualQuantizer(SavedModule):
@@ -258,11 +261,11 @@ def cluster_statistics(residual: Tensor, code: Tensor, size: int) -> tuple[Tenso
 
 
 def rotate(source: Tensor, target: Tensor) -> Tensor:
-    """The targets (b, d); gradients pass to the sources (b, d), rotated and scaled as source turns
-    into target.
+    """Sources (b, d), targets (b, d) -> the targets (b, d); gradients pass to the sources, rotated
+    and scaled as source turns into target.
 
-    The rotation trick: R maps source onto target's direction and is held constant
-    (Fifty et al. 2024, "Restructuring vector quantization with the rotation trick").
+    The rotation trick: R maps source onto target's direction and is held constant (Fifty et al.
+    2024, "Restructuring vector quantization with the rotation trick").
     """
     source_norm = source.norm(dim=-1, keepdim=True).clamp_min(1e-6)
     target_norm = target.norm(dim=-1, keepdim=True).clamp_min(1e-6)

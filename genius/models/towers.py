@@ -68,8 +68,8 @@ class TextTower:
     transformer: nn.Module
 
     def weights(self) -> dict[str, Tensor]:
-        """The transformer's weights, without the layer that some models put behind it and open_clip
-        leaves out.
+        """The transformer's weights by name, each of its own shape, without the layer that some
+        models put behind it and open_clip leaves out.
         """
         return {
             name: weight
@@ -145,7 +145,8 @@ def _packaged_image_tower(package: ImagePackage, folder: Path) -> nn.Module:
 
 
 def load_by_position(model: nn.Module, weights: dict[str, Tensor]) -> None:
-    """Load weights whose names differ from the model's, but whose order and shapes are the same.
+    """Load weights (by name, each of its own shape) whose names differ from the model's, but whose
+    order and shapes are the same.
 
     Raises ValueError if number or shapes differ.
     """
