@@ -390,8 +390,7 @@ def encode_images(
 ) -> dict[str, Tensor]:
     """The features (d,) of the images that could be opened, by path.
 
-    pixels (i, 3, s, s): the images that could be opened. opened: bool, for each path whether its
-    image is among them.
+    pixels (i, 3, s, s): the images that could be opened. opened (paths,) bool: which these are.
     """
     if not len(pixels):
         return {}

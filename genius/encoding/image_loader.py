@@ -86,8 +86,8 @@ def compute_on_one_core() -> None:
 
 
 def stack_images(images: Iterable[Tensor | None]) -> tuple[Tensor, Tensor]:
-    """Images (3, s, s) or None -> (i, 3, s, s) without the Nones, or an empty tensor, and a mask:
-    which are kept.
+    """Images (3, s, s) or None -> (i, 3, s, s) without the Nones, or an empty tensor, and a mask
+    (images,) bool: which are kept.
     """
     images = list(images)
     kept = [image for image in images if image is not None]

@@ -14,7 +14,7 @@ QUANTIZE_BLOCK = 8192  # candidates quantized at once
 
 
 class Rows(Protocol):
-    """An array (n, d), or several that are read as one."""
+    """An array (n, d), or several that are read as one; a slice of it is (b, d)."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, rows: slice) -> np.ndarray: ...  # (b, d)

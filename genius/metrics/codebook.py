@@ -98,7 +98,7 @@ def health(table: Table, labels: str | Any = None, sizes: tuple[int, ...] | None
 
 
 def read_ids(table: Table) -> IDs:
-    """Raises UserError that says what does not fit."""
+    """The codes (n, M) in a table. Raises UserError that says what does not fit."""
     where = table if isinstance(table, str | Path) else "the table"
     try:
         if not isinstance(table, pd.DataFrame | np.ndarray):

@@ -61,7 +61,8 @@ def read_factors(items: Sequence[Item | LabeledQuery]) -> dict[str, np.ndarray]:
 def factor_table(
     codes: np.ndarray, factors: dict[str, np.ndarray], seed: int = 0
 ) -> list[dict[str, Any]]:
-    """For codes (n, M), one {"factor", "items", "values", "levels"} per factor, ready for JSON.
+    """For codes (n, M) and factors (n,), one {"factor", "items", "values", "levels"} per factor,
+    ready for JSON.
 
     levels: one {"level", "alone", "shuffled", "in_modality", "given_prefix"} per level but the
     first, the modality. Each factor is measured on the items that have it; the module's docstring
@@ -126,7 +127,7 @@ def adjusted_mutual_information(orders: Sequence[np.ndarray], codes: np.ndarray)
 
 
 def conditional_entropy(values: np.ndarray, given: np.ndarray) -> float:
-    """H(values | given) in nats, for integers (n,) each."""
+    """H(values | given) in nats, of integers: values (n,), given (n,)."""
     _, joint = np.unique(given.astype(np.int64) * (values.max() + 1) + values, return_counts=True)
     _, groups = np.unique(given, return_counts=True)
     return float((groups * np.log(groups)).sum() - (joint * np.log(joint)).sum()) / len(values)
