@@ -78,8 +78,8 @@ class RowMap:
         )
 
     def split(self, positions: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """Of each segment with any of the positions (t,): its number, which ones, and their numbers
-        in it.
+        """Of each segment with any of the positions (t,): its number, which ones (≤ t,), and their
+        numbers in it (≤ t,).
         """
         segment = np.searchsorted(self.starts, positions, side="right") - 1
         for number in np.unique(segment).tolist():
@@ -91,7 +91,9 @@ class ConcatenatedArray:
     """Arrays (m, d) of several segments, indexed like one array of n rows, without copying them."""
 
     def __init__(self, arrays: Sequence[np.ndarray | Self], kept: np.ndarray | None = None):
-        """arrays: of each segment. kept (n,): positions of the rows, ascending; None: all."""
+        """arrays: of each segment, (m, d) each. kept (n,): positions of the rows, ascending; None:
+        all.
+        """
         self._arrays, self._places = arrays, RowMap([len(array) for array in arrays], kept)
         self.shape: tuple[int, ...] = (len(self._places), *arrays[0].shape[1:])
         self.dtype: np.dtype = arrays[0].dtype
@@ -100,7 +102,9 @@ class ConcatenatedArray:
         return self.shape[0]
 
     def __getitem__(self, rows: int | slice | np.ndarray) -> np.ndarray:
-        """A row (d,), or rows (t, d) by slice, numbers or mask, as in numpy."""
+        """A row (d,), or rows (t, d) by slice, numbers or mask, as in numpy. Raises IndexError for
+        a row that does not exist.
+        """
         if isinstance(rows, slice):
             return self._read(np.arange(*rows.indices(len(self))))
         numbers = np.asarray(rows)
@@ -110,6 +114,7 @@ class ConcatenatedArray:
         return self._read(numbers.ravel()).reshape(*numbers.shape, *self.shape[1:])
 
     def __array__(self, dtype: np.dtype | None = None, copy: bool | None = None) -> np.ndarray:
+        """(n, d), a copy in memory."""
         return self[:].astype(dtype or self.dtype, copy=False)
 
     def _read(self, rows: np.ndarray) -> np.ndarray:
@@ -216,7 +221,7 @@ class ItemRecords:
         return picture
 
     def others_say(self, word: str, rows: np.ndarray) -> bool:
-        """Whether the text of an item in none of these rows has this word (in lower case)."""
+        """Whether the text of an item in none of these rows (t,) has this word (in lower case)."""
         query = "SELECT row FROM items WHERE instr(lower(text), ?) LIMIT ?"
         for start, items in zip(self.places.starts[:-1], self._items, strict=True):
             found = (

@@ -151,7 +151,7 @@ class Index:
         )
 
     def with_ids(self, codes: np.ndarray, code_sizes: tuple[int, ...]) -> "Index":
-        """The same items under other IDs (n, M), in memory: to compare ways to make IDs."""
+        """The same items under other IDs, codes (n, M), in memory: to compare ways to make IDs."""
         config = replace(self.config, code_sizes=code_sizes)
         return replace(self, config=config, packed=pack(codes, code_sizes), distances=None)
 
@@ -186,7 +186,7 @@ class Index:
         return unpack(self.packed[np.asarray(rows, dtype=np.int64)], self.code_sizes)
 
     def pool(self, rows: np.ndarray | None = None, device: torch.device | str = "cpu") -> Pool:
-        """Table and trie over all items (kept) or over some rows; the trie lies on the device.
+        """Table and trie over all items (kept) or over some rows (m,); the trie lies on the device.
 
         Raises ValueError if there is no row.
         """

@@ -302,9 +302,9 @@ def append(
 ) -> None:
     """Publish a version with one more segment; the caller holds the run's write lock.
 
-    codes (m, M), distances (m, 2), embeddings and fused features (m, d): of the new items. trained:
-    they are of the collection that the run was made from, as all before them. stays (n,) bool: the
-    rows that remain; None: all.
+    Of the new items: codes (m, M), distances (m, 2), embeddings (m, d), fused features (m, d).
+    trained: they are of the collection that the run was made from, as all before them. stays (n,)
+    bool: the rows that remain; None: all.
     """
 
     def write(segment: Path) -> StoredRows:
@@ -324,7 +324,7 @@ def extend(
     trained: bool = False,
     stays: np.ndarray | None = None,
 ) -> None:
-    """As `append`, with a segment that `write` fills."""
+    """As `append`, with a segment that `write` fills. stays (n,) bool."""
     segments = publish(
         run, index, np.ones(index.n, dtype=bool) if stays is None else stays, write, trained
     )
@@ -338,11 +338,11 @@ def extend(
 
 
 class StoredRows(NamedTuple):
-    """What is stored by row: IDs (m, B), modalities (m,), distances (m, 2)."""
+    """What is stored by row; B bytes of a packed ID."""
 
-    packed: np.ndarray
-    modalities: np.ndarray
-    distances: np.ndarray
+    packed: np.ndarray  # (m, B) uint8
+    modalities: np.ndarray  # (m,)
+    distances: np.ndarray  # (m, 2), see store.py
 
 
 def publish(
@@ -555,7 +555,7 @@ def find_copies(
     """(m,) int64: the place of the same item among the kept rows (k,) of the index and then the new
     items, or −1.
 
-    codes (m, M), embeddings (m, d), contents (m,): of the new items.
+    Of m new items that can be read: codes (m, M), embeddings (m, d), contents (m,).
     """
     packed = np.concatenate([index.packed[kept], pack(codes, index.code_sizes)])
 
@@ -578,8 +578,8 @@ def copy_examples(
     """Names of the first copies, and of the items whose copies they are: of the index by their ids,
     too.
 
-    kept (k,): rows of the index. copied (m,): see `find_copies`. readable: which of the m items it
-    counts.
+    kept (k,): rows of the index. copied (m,): of each new item what `find_copies` says, or −1.
+    readable (≤ m,): numbers of the new items that it was asked about.
     """
     chosen = np.flatnonzero(copied >= 0)[:MAX_EXAMPLES]
     if not len(chosen):

@@ -85,13 +85,14 @@ def write_index(
 
     items: n of them, streamed; codes (n, M) and embeddings (n, d), normalized, may be
     memory-mapped. fused (n, d): fused features, normalized, which are to be kept. image_path: finds
-    an item's image; None makes no thumbnails. distances (n, 2): see store.py; with its errors those
-    of items that are added later are compared. resume_folder: holds the databases that a killed
-    process was writing for the same items; empty at first. They stay there, so that nothing is lost
-    before the caller has published `folder`. Returns the items whose images cannot be read; they
-    have no thumbnail. Raises UserError that names the item if an id comes twice, the number of
-    items is another than that of codes and embeddings, or more than MAX_UNREADABLE of the images
-    cannot be read.
+    an item's image; None makes no thumbnails. thumbnail_side: in pixels. distances (n, 2): see
+    store.py; with its errors those of items that are added later are compared. resume_folder: holds
+    the databases that a killed process was writing for the same items; empty at first. They stay
+    there, so that nothing is lost before the caller has published `folder`. Returns the items whose
+    images cannot be read; they have no thumbnail. Raises UserError that names the item if an id
+    comes twice, the number of items is another than that of embeddings or zero, or more than
+    MAX_UNREADABLE of the images cannot be read; ValueError if codes and embeddings are not equally
+    many.
     """
     n, dim = embeddings.shape
     if len(codes) != n:
@@ -117,7 +118,8 @@ def write_segment(
     thumbnail_side: int,
     resume_folder: Path | None = None,
 ) -> tuple[np.ndarray, UnreadableImages]:
-    """Write the files of one segment (see segments.py), as `write_index` does.
+    """Write the files of one segment (see segments.py), as `write_index` does: embeddings (m, d)
+    and, if there are any, fused features (m, d).
 
     Returns the modalities (m,) of its items, and those whose images cannot be read.
     """
@@ -146,7 +148,7 @@ def write_rows(
 
 
 def write_vectors(segment: Path, embeddings: Vectors, fused: Vectors | None) -> None:
-    """Embeddings and, if there are any, fused features (m, d) as fp16, block by block.
+    """Embeddings (m, d) and, if there are any, fused features (m, d) as fp16, block by block.
 
     Raises UserError if one is not a number.
     """
