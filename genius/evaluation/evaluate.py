@@ -135,7 +135,9 @@ def search_pools(
     pools: Pools,
     options: EvaluationOptions,
 ) -> list[PoolFigures]:
-    """Search every pool for every row, each distinct pool once."""
+    """Search every pool, of rows (m,) of the index, for every row of the benchmark, each distinct
+    pool once.
+    """
     index, headline = engine.index, next(kind for kind, _ in pools)
     targets = training_targets(collection, index)
     distinct = {rows.tobytes(): rows for rows in pools.values()}

@@ -46,7 +46,7 @@ class RowFigures:
 
     systems: pd.DataFrame  # by system
     differences: dict[str, float]  # "first − second" -> difference of their hit rates
-    # bootstrap samples of hit rates and differences, by system and by pair
+    # (DRAWS,) bootstrap samples of hit rates and differences, by system and by pair
     draws: dict[str, np.ndarray]
     task: int | None = None  # None: the average
     dataset: str = ""
@@ -96,8 +96,8 @@ def row_figures(
 ) -> RowFigures:
     """The figures of what was found for the queries of a row, see systems.py.
 
-    rows: of the index, in the pool. targets (n,) bool: the item was a training target. compared:
-    pairs of systems.
+    rows (m,): of the index, in the pool. targets (n,) bool: the item was a training target.
+    compared: pairs of systems.
     """
     row, cut = queries.row, headline_cut(queries.row.dataset)
     groups, member = TargetGroups.of(queries.qrels, targets), np.zeros(len(targets), dtype=bool)

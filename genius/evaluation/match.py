@@ -271,6 +271,9 @@ def nothing_table(queries: Sequence[tuple[Answered, str]]) -> Table:
 
 
 def main(arguments: list[str]) -> None:
+    """Fit and test the words, and write match.json. Raises UserError if no kind of query has enough
+    validation queries.
+    """
     given = evaluation_parser(MODULE, __doc__).parse_args(arguments)
     engine, collection = opened(given)
     weights, only_weak = fitted(

@@ -29,7 +29,7 @@ class PoolKind(NamedTuple):
         return f"{self.scope} pool, {self.items} items"
 
 
-# kind of pool, number of the benchmark row -> sorted rows of the index
+# kind of pool, number of the benchmark row -> sorted rows (m,) of the index
 Pools = dict[tuple[PoolKind, int], np.ndarray]
 
 
@@ -85,7 +85,7 @@ def _members(collection: Collection, index: Index, split: str) -> dict[str, np.n
 
 
 def rows_in(index: Index, items: Iterable[Item]) -> np.ndarray:
-    """Sorted index rows (n,) of these items; the first is −1 if any is not indexed."""
+    """Sorted index rows (≤ items,) of these items; the first is −1 if any is not indexed."""
     return np.unique(index.rows_of(item.id for item in items))
 
 

@@ -124,7 +124,7 @@ def kinds_of_first_codes(index: Index) -> np.ndarray:
 
 
 def right_shares(kinds: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """(q,) share of the results, of these kinds (q, k), that are of each query's target modality
+    """(q,) share of the results that are of each query's target modality; kinds (q, k), targets
     (q,).
     """
     return (kinds == targets[:, None]).sum(1) / (kinds >= 0).sum(1)

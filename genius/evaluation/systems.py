@@ -45,7 +45,7 @@ class SearchedPool:
 
     engine: Engine
     pool: Pool
-    rows: np.ndarray  # its items, as rows of the index
+    rows: np.ndarray  # (m,) its items, as rows of the index
     systems: Sequence[str] = ()
 
     def search(

@@ -83,6 +83,9 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str]) -> None:
+    """Measure the chosen parts, and write speed.json. Raises UserError if the output is a run, and
+    for what cannot be measured.
+    """
     options = build_parser().parse_args(arguments)
     device = usable_device(options.device)
     parts, measuring = chosen(options)

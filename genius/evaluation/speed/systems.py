@@ -59,6 +59,7 @@ class GeometryLogits(LogitsProcessor):
     """
 
     def __init__(self, decoder: IDDecoder, z: Tensor, beams: int):
+        """z (b, d); beams: w."""
         self._decoder, self._z = decoder, z.repeat_interleave(beams, dim=0)  # (b · w, d)
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
