@@ -109,7 +109,7 @@ class Profiles:
         return Meaning(words, len(rows), characteristic_values(items, rest))
 
     def embeddings(self, rows: np.ndarray) -> np.ndarray:
-        """(s, d) float32, in file order."""
+        """Embeddings (s, d) float32 of rows (s,), in file order."""
         return self.index.embeddings[np.sort(rows)].astype(np.float32)
 
     def _encode(self, words: list[str]) -> np.ndarray:

@@ -109,7 +109,7 @@ class CodeSearch:
 
     def rows_for(self, embedding: np.ndarray, text: str) -> np.ndarray:
         """(s,) rows of the items that words fit; if the words are unknown, of those nearest to
-        them.
+        them, by their embedding (d,).
         """
         rows = spread(np.arange(self.index.n), COMPARED)
         fitting = rows[self.words.fitting(text, rows)]

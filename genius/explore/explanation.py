@@ -1,6 +1,6 @@
 """Explain a hit: its path through the beam search and its rank in dense search.
 
-Shapes: n items of the index, m requested items, d embedding dim.
+Shapes: n items of the index, m requested items, d embedding dim, M levels.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,9 @@ class Explanation:
     """The path of a hit in an exact beam search, and its rank in dense search."""
 
     hit: Hit
-    path: np.ndarray  # tree indices of the prefixes of its ID, as far as the search considered them
+    path: (
+        np.ndarray
+    )  # (≤ M,) tree indices of its ID's prefixes, as far as the search considered them
     beam: int | None  # rank of its ID among the generated IDs, from 1; None: not generated
     bucket: int | None  # items with its ID; None: the search did not reach it
     best: tuple[int, ...]  # the best generated ID

@@ -39,7 +39,7 @@ class Choice:
     pattern: Pattern = ()
     dataset: int | None = None
     date: str = ""  # its beginning, such as 2024-05
-    rows: np.ndarray | None = None  # of items
+    rows: np.ndarray | None = None  # (r,) of items
     area: np.ndarray | None = None  # (c, 2) corners in the view
 
 
@@ -167,8 +167,8 @@ def nearest_points(cosines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def spread_overlapping(places: np.ndarray) -> np.ndarray:
-    """Positions (p, 2) with coinciding points spread over small discs, so that each can be seen and
-    selected.
+    """Places (p, 2) -> (p, 2) float32, coinciding points spread over small discs, so that each can
+    be seen and selected.
 
     A disc is filled evenly from its center in a sunflower pattern.
     """

@@ -165,5 +165,5 @@ def before_and_after(views: Sequence[View]) -> tuple[int, int] | None:
 
 
 def unit_embeddings(index: Index, rows: np.ndarray) -> np.ndarray:
-    """(len(rows), d) float32, the embeddings with length 1."""
+    """Embeddings (m, d) float32 of rows (m,), with length 1."""
     return directions(np.asarray(index.embeddings[rows], dtype=np.float32))

@@ -169,7 +169,7 @@ class WordFits:
         return self._of(np.arange(self.index.n))
 
     def of(self, rows: np.ndarray) -> csr_matrix:
-        """(s, w) 1 where a word fits an item."""
+        """(s, w) 1 where a word fits an item of rows (s,)."""
         return self._whole[rows] if self.index.n <= WHOLE else self._of(rows)
 
     def _of(self, rows: np.ndarray, words: Sequence[int] | slice = slice(None)) -> csr_matrix:
@@ -209,7 +209,9 @@ class WordFits:
         return Naming(tuple(self.words[place] for place in best), covered, len(rows))
 
     def fitting(self, text: str, rows: np.ndarray) -> np.ndarray:
-        """(s,) whether all words of a text fit an item; none does if a word is unknown."""
+        """(s,) bool: whether all words of a text fit an item of rows (s,); none does if a word is
+        unknown.
+        """
         texts = words_of(text)
         words = [self.number[word] for word in texts if word in self.number]
         if not words or len(words) < len(texts):
@@ -218,8 +220,10 @@ class WordFits:
         return np.asarray(fits.sum(1)).ravel() == len(words)
 
     def weights(self, counts: np.ndarray, items: int | np.ndarray) -> np.ndarray:
-        """How telling words (…, w) are that fit so many (…, w) of the items: their share, times the
-        log of how many times as frequent they are as among all; 0 below MIN_LIFT."""
+        """(…, w) how telling words are that fit so many items: counts (…, w), of so many `items`, a
+        number or (…, 1). Their share, times the log of how many times as frequent they are as among
+        all; 0 below MIN_LIFT.
+        """
         share = counts / np.maximum(items, 1)
         lift = share / np.maximum(self.frequency, 1e-9)
         return np.where(lift >= MIN_LIFT, share * np.log(np.maximum(lift, 1)), 0)
