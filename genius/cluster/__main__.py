@@ -25,6 +25,9 @@ PATIENCE = 5.0  # seconds
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Serve a run in parts until Ctrl+C, or index a source; returns the exit status. Raises
+    UserError without Ray.
+    """
     parser = command_parser("genius.cluster", __doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     serving = commands.add_parser("serve", help="serve a run in parts")

@@ -39,7 +39,7 @@ class Shards(Protocol):
     """All parts of a run's IDs."""
 
     def scan(self, question: ScanQuestion) -> Sequence[Answer | None]:
-        """The answer of each part; None: it gave none in time."""
+        """The answer of each part, (b, k) each; None: it gave none in time."""
 
     def take(self, version: str) -> None:
         """Returns when all parts have this version of the index. Raises UserError if one has
@@ -51,10 +51,13 @@ class Shards(Protocol):
 class KnownSimilarity(Similarity):
     """Similarities of which shards have computed some."""
 
-    keys: np.ndarray | None = None  # query · n + row of those that are known, ascending
-    values: np.ndarray | None = None
+    keys: np.ndarray | None = None  # (c,) query · n + row of the c that are known, ascending
+    values: np.ndarray | None = None  # (c,) float32
 
     def of(self, rows: np.ndarray, query: np.ndarray) -> np.ndarray:
+        """(t,) as `Similarity.of`, of rows (t,) and queries (t,); reads only what no shard
+        computed.
+        """
         assert self.keys is not None and self.values is not None
         keys = query * len(self.stored) + rows
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
@@ -79,7 +82,9 @@ class ShardedScan:
     def best_or_near(
         self, z: Tensor, k: int, prefix: tuple[int, ...], allowed: np.ndarray | None
     ) -> Scanned:
-        """See `Scan`. Raises UserError if no part answers."""
+        """See `Scan`: z (b, d), allowed (b, first codes) bool. Raises UserError if no part
+        answers.
+        """
         answers = self._shards.scan(replace(self._question, k=k, prefix=prefix, allowed=allowed))
         given = [answer for answer in answers if answer is not None]
         if not given:

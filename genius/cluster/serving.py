@@ -80,7 +80,9 @@ class RayShards:
         self.handles, self.patience = handles, patience
 
     def scan(self, question: ScanQuestion) -> Sequence[Answer | None]:
-        """The answer of each part; None: it gave none in time."""
+        """The answer of each part, (b, k) each; None: it gave none in time. Raises UserError if a
+        part does.
+        """
         deadline = monotonic() + self.patience if self.patience else float("inf")
         asked = [handle.scan.remote(question) for handle in self.handles]
         return [
@@ -164,7 +166,10 @@ def application(run: Path, share: Share) -> str:
 def start_shards(
     run: Path, shards: int, replicas: int, patience: float, address: str | None
 ) -> None:
-    """Serve a run in parts. Returns when all of them answer. Raises UserError."""
+    """Serve a run in parts, and return when all of them answer. patience: in seconds, see
+    `RayShards`. Raises UserError for a run or a cluster that is not there, and if a part does not
+    start.
+    """
     expect_run(run)
     join_cluster(address)
     serve.start(proxy_location=ProxyLocation.Disabled)  # routers ask by handles, nobody by HTTP

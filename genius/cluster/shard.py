@@ -119,7 +119,7 @@ class Shard:
 
     @torch.inference_mode()
     def scan(self, question: ScanQuestion) -> Answer:
-        """The nearest items. Raises OtherVersionError for a version that is not there."""
+        """The nearest items, (b, k). Raises OtherVersionError for a version that is not there."""
         version = self.take(question.version)
         shape = len(question.z), question.k
         rows, scores = np.full(shape, -1, dtype=np.int64), np.full(shape, -np.inf, dtype=np.float32)
