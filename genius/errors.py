@@ -49,7 +49,7 @@ def quoted(value: object) -> str:
 def exit_on_user_error() -> Iterator[None]:
     """For command lines: a UserError or an error of the disk becomes one line on stderr and exit
     status 2, Ctrl+C one line and status 130, which shells use for it. A closed pipe ends it without
-    a word.
+    a word. Raises SystemExit with the status.
     """
     try:
         yield

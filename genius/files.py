@@ -182,8 +182,8 @@ def _write_header(stream: BinaryIO, shape: tuple[int, ...], dtype: DTypeLike) ->
 
 @contextmanager
 def disk_errors_explained(folder: Path, outcome: str = "nothing was changed") -> Iterator[None]:
-    """Turn the errors of a disk, such as that it is full, into a UserError that names the folder;
-    others pass.
+    """Raises UserError, which names the folder, in place of the errors of a disk, such as that it
+    is full; others pass.
     """
     try:
         yield

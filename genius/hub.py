@@ -163,7 +163,7 @@ def local_run(run: Path | str) -> Path:
 
 @contextmanager
 def hub_errors(what: str, advice: str) -> Iterator[None]:
-    """Turn the errors of a hub or a network into a UserError."""
+    """Raises UserError in place of the errors of a hub or a network; others pass."""
     try:
         yield
     except Exception as error:

@@ -122,10 +122,11 @@ def damage_explained(problem: str, remedy: str) -> Iterator[None]:
 def read_array(
     file: Path, shape: tuple[int | None, ...], dtype: DTypeLike, mapped: bool = False
 ) -> np.ndarray:
-    """The array in a .npy file, which must have this shape, type and order of axes.
+    """The array in a .npy file, which must have this shape, such as (None, d), type and order of
+    axes.
 
-    shape: None for an axis of any length. mapped: return a read-only memory map. Raises OSError or
-    ValueError.
+    shape: None for an axis of any length. mapped: return a read-only memory map. Raises OSError, or
+    ValueError that says what does not fit.
     """
     try:
         with _PARSING:

@@ -58,6 +58,7 @@ class Table:
     note: str = ""
 
     def __post_init__(self) -> None:
+        """Raises ValueError for a row that has not one cell for each column."""
         for row in self.rows:
             if len(row) != len(self.columns):
                 raise ValueError(
@@ -121,6 +122,9 @@ class Series:
     shown: bool = True  # False: only by a click on the legend
 
     def __post_init__(self) -> None:
+        """Raises ValueError unless there is a y for each x, and an interval for each or for
+        none.
+        """
         if len(self.x) != len(self.y) or len(self.interval) not in (0, len(self.y)):
             raise ValueError(
                 f"{self.name!r} has {len(self.x)} x, {len(self.y)} y and "
@@ -141,6 +145,7 @@ class Plot:
     series: list[Series]
 
     def __post_init__(self) -> None:
+        """Raises ValueError for texts where numbers are drawn."""
         for series in self.series:
             values = series.y if self.kind == "lines" else series.x
             if any(isinstance(value, str) for value in values):
