@@ -22,9 +22,7 @@ class Explanation:
     """The path of a hit in an exact beam search, and its rank in dense search."""
 
     hit: Hit
-    path: (
-        np.ndarray
-    )  # (≤ M,) tree indices of its ID's prefixes, as far as the search considered them
+    path: np.ndarray  # (≤ M,) tree indices of its ID's prefixes that the search considered
     beam: int | None  # rank of its ID among the generated IDs, from 1; None: not generated
     bucket: int | None  # items with its ID; None: the search did not reach it
     best: tuple[int, ...]  # the best generated ID
