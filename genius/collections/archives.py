@@ -9,14 +9,14 @@ import shutil
 import tarfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from io import BufferedIOBase, FileIO
 from lzma import LZMADecompressor, LZMAError
 from pathlib import Path, PurePosixPath
 from tempfile import NamedTemporaryFile
 from typing import IO
-from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo, is_zipfile
 
 from genius.collections.images import PAGE
 from genius.collections.listing import (
@@ -38,8 +38,9 @@ MAX_LIST = 16 * 2**20  # bytes of an archive's list of its files
 UNSAFE = re.compile(r"[^\w .()+-]")  # characters of a name
 LONGEST = 60  # characters of a name
 OPENERS: dict[str, Callable[[Path], BufferedIOBase]]  # of compressed TARs
-OPENERS = {".gz": gzip.open, ".tgz": gzip.open, ".bz2": bz2.open, ".tbz2": bz2.open}
-XZ = (".xz", ".txz")
+OPENERS = {"gzip": gzip.open, "bzip2": bz2.open}
+# how files begin; a name may lie
+STARTS = {b"PK\3\4": "ZIP", b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\0": "XZ"}
 # of a source
 SUFFIXES = (".zip", ".tar", ".tgz", ".tbz2", ".txz", ".tar.gz", ".tar.bz2", ".tar.xz")
 # bytes in one of a compressed TAR, above the first DENSE: pictures have one, texts ten
@@ -207,7 +208,8 @@ def _members(archive: Path, folder: Path, room: int) -> Iterator[Member]:
     """The files of an archive, one by one. A compressed TAR stands in the folder meanwhile, in at
     most `room` bytes: reading goes back in it.
     """
-    if archive.suffix.lower() == ".zip":
+    kind = _kind(archive)
+    if kind == "ZIP":
         with _Bounded(archive) as stream, ZipFile(stream) as opened:
             for entry in opened.infolist():
                 if not entry.is_dir():
@@ -220,10 +222,10 @@ def _members(archive: Path, folder: Path, room: int) -> Iterator[Member]:
         return
     with ExitStack() as stack:
         whole = archive
-        if archive.suffix.lower() != ".tar":
+        if kind != "TAR":
             file = stack.enter_context(NamedTemporaryFile(dir=folder, prefix="."))
             limit = archive.stat().st_size * MOST_DENSE + DENSE
-            for chunk in _expanded(archive):
+            for chunk in _expanded(archive, kind):
                 if file.tell() + len(chunk) > limit:
                     raise tarfile.TarError("it expands to more than pictures and texts do")
                 if file.tell() + len(chunk) > room:
@@ -242,11 +244,21 @@ def _members(archive: Path, folder: Path, room: int) -> Iterator[Member]:
                 yield member.name, member.size, problem, partial(tar.extractfile, member)
 
 
-def _expanded(archive: Path) -> Iterator[bytes]:
+def _kind(archive: Path) -> str:
+    """ZIP, TAR or the compression of a TAR, by the bytes of the file."""
+    with archive.open("rb") as stream:
+        head = stream.read(tarfile.BLOCKSIZE)
+    with suppress(tarfile.HeaderError):  # first: the last file in a TAR may be a ZIP
+        tarfile.TarInfo.frombuf(head, "utf-8", "surrogateescape")
+        return "TAR"
+    found = next((kind for start, kind in STARTS.items() if head.startswith(start)), "")
+    return found or ("ZIP" if is_zipfile(archive) else "TAR")
+
+
+def _expanded(archive: Path, kind: str) -> Iterator[bytes]:
     """The bytes of a compressed TAR, CHUNK by CHUNK."""
-    suffix = archive.suffix.lower()
-    if suffix not in XZ:
-        with OPENERS[suffix](archive) as opened:
+    if kind != "XZ":
+        with OPENERS[kind](archive) as opened:
             yield from iter(partial(opened.read, CHUNK), b"")
         return
     with archive.open("rb") as stream:

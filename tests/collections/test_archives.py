@@ -245,6 +245,25 @@ def test_a_header_of_a_tar_that_would_fill_the_memory_is_not_read(tmp_path, monk
     assert report.detail == "a.tar is damaged (its list of files is too long)"
 
 
+@pytest.mark.parametrize(
+    "pack, real, name",
+    [
+        (zipped, "0.zip", "0.tgz"),
+        (zipped, "0.zip", "0.tar.gz"),
+        (zipped, "0.zip", "0.tar"),
+        (tarred, "0.tar", "0.zip"),
+        (tarred, "0.tar.xz", "0.zip"),
+        (tarred, "0.tar", "0.tar.gz"),
+        (tarred, "0.tar.bz2", "0.tgz"),
+    ],
+)
+def test_an_archive_with_the_name_of_another_kind_is_what_its_bytes_are(tmp_path, pack, real, name):
+    inner = zipped(tmp_path / "inner.zip", [("x.png", b"x")])  # at the end of a TAR
+    pack(tmp_path / real, [*SHARD, ("z.cls", inner.read_bytes())]).rename(tmp_path / name)
+    records = read_source(tmp_path / name).records
+    assert [record.captions for record in records] == [["shape 000"], ["shape 22.05"]]
+
+
 @pytest.mark.parametrize("suffix", [".tar.gz", ".tar.bz2", ".tar.xz"])
 def test_a_compressed_tar_that_expands_without_bound_or_ends_early_is_damaged(
     tmp_path, monkeypatch, suffix
