@@ -19,6 +19,7 @@ from typing import IO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo, is_zipfile
 
 from genius.collections.images import PAGE
+from genius.collections.lines import PACKED
 from genius.collections.listing import (
     HIDDEN,
     OTHER,
@@ -156,7 +157,7 @@ def _left(archive: Path, path: PurePosixPath, report: str) -> FileReport | None:
     if is_archive(path.name):
         advice = f"{report} is an archive in an archive: unpack {archive.name} into a folder"
         return FileReport(report, UNSUPPORTED, advice)
-    if path.suffix.lower() not in PICTURES.union(TEXTS):
+    if not path.name.lower().endswith((*PICTURES, *TEXTS, *PACKED)):
         return FileReport(report, OTHER)
     return None
 

@@ -1,7 +1,10 @@
 """Read text files line by line; every error names the file and the line."""
 
+import gzip
+import io
 import json
 import os
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +18,9 @@ MAX_LINE = 16 * 2**20  # bytes; a longer line means a file without line breaks
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 LFS_POINTER = b"version https://git-lfs.github.com/"
 POINTER = "is a pointer of Git LFS, not the file itself; fetch it with: git lfs pull"
+PACKED = (".csv.gz", ".tsv.gz", ".jsonl.gz")  # tables that are read as what they hold
+GZIP = b"\x1f\x8b"  # begins them
+MAX_PACKED = 2**29  # bytes of what one holds, all of which are in memory
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -54,10 +60,25 @@ def text_lines(file: Path) -> Iterator[tuple[int, str]]:
 
 
 def file_bytes(file: Path) -> bytes:
-    """The whole of a small file. Raises LineError as `text_lines`, but for its encoding."""
+    """The whole of a small file, of a packed table unpacked. Raises LineError as `text_lines`, but
+    for its encoding.
+    """
     data = b"".join(_raw_lines(file))
     if data.startswith(LFS_POINTER):
         raise LineError(file, 0, POINTER)
+    # programs that download also unpack, and leave the name
+    is_packed = file.name.lower().endswith(PACKED) and data.startswith(GZIP)
+    return _unpacked(file, data) if is_packed else data
+
+
+def _unpacked(file: Path, packed: bytes) -> bytes:
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(packed)) as stream:
+            data = stream.read(MAX_PACKED + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise LineError(file, 0, f"is damaged ({error}); pack the table again") from None
+    if len(data) > MAX_PACKED:
+        raise LineError(file, 0, f"unpacks to more than {MAX_PACKED // 2**20} MB; split the table")
     return data
 
 

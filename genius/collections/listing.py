@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, unquote
 
 from genius.collections.images import READABLE, SUFFIXES
 from genius.collections.kinds import HEAD, kind_of
-from genius.collections.lines import text_lines
+from genius.collections.lines import PACKED, text_lines
 from genius.collections.shots import parts_of_others
 from genius.errors import UserError, quoted
 from genius.run import Run, is_run
@@ -317,7 +317,7 @@ def other_than_picture(root: Path, file: str) -> FileReport | None:
             else "is no file but a pipe, a socket or a device"
         )
         return FileReport(file, UNREADABLE, f"{printable(file)} {what}")
-    if suffix in UNSUPPORTED_SUFFIXES:
+    if suffix in UNSUPPORTED_SUFFIXES and not file.lower().endswith(PACKED):
         return FileReport(file, UNSUPPORTED, _remedy(suffix))
     return FileReport(file, OTHER)
 

@@ -72,7 +72,9 @@ def find_tables(folder: Folder, notes: list[str]) -> list[Part]:
 def is_table(path: Path) -> bool:
     """Whether it is a file that may be a table, or a folder of parts, as Spark writes a table."""
     suffix = path.suffix.lower()
-    return suffix in SUFFIXES and (path.is_file() or any(path.glob(f"[!.]*{suffix}")))
+    return path.name.lower().endswith(SUFFIXES) and (
+        path.is_file() or any(path.glob(f"[!.]*{suffix}")) or any(path.glob(f"[!.]*{suffix}.gz"))
+    )
 
 
 def parts_of(folder: Folder, tables: Sequence[str]) -> list[Part]:

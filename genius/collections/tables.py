@@ -18,11 +18,11 @@ from genius.collections.arrow import parquet_rows
 from genius.collections.encodings import code_page_note, decoded
 from genius.collections.label_studio import plain_row
 from genius.collections.layout import SPLITS
-from genius.collections.lines import LineError, file_bytes, parse_object
+from genius.collections.lines import PACKED, LineError, file_bytes, parse_object
 from genius.collections.listing import PICTURES
 from genius.errors import UserError, quoted
 
-SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", *PACKED)
 JSON = (".jsonl", ".json")
 KARPATHY = tuple(f"dataset{name}.json" for name in ("", "_flickr8k", "_flickr30k", "_coco"))
 SEPARATORS = ",;\t|"  # of a CSV file's cells
@@ -77,15 +77,21 @@ def split_of(table: str) -> str | None:
     """The split that the name of a table begins or ends with: train-00000-of-00002.parquet,
     captions_val2017.json.
     """
-    words = re.findall("[a-z]+", PurePosixPath(table).stem.lower()) or [""]
+    words = re.findall("[a-z]+", PurePosixPath(_unpacked(table)).stem) or [""]
     return SPLIT_NAMES.get(words[0]) or SPLIT_NAMES.get(words[-1])
+
+
+def _unpacked(table: str) -> str:
+    """Its name in lower case, of a packed table without .gz."""
+    name = table.lower()
+    return name.removesuffix(".gz") if name.endswith(PACKED) else name
 
 
 def names_images(file: Path, is_picture: Callable[[str], bool]) -> bool | None:
     """Whether most rows of a file name pictures that are here, so that it is no log. None: they do
     not, but it may be meant as a table of pictures that are missing, or it is damaged or empty.
     """
-    is_table = file.suffix.lower() in SUFFIXES
+    is_table = file.name.lower().endswith(SUFFIXES)
     try:
         if not is_table and file.stat().st_size > MAX_TABLE:
             return False
@@ -197,34 +203,31 @@ def table_rows(
 
 def _rows(table: Path, notes: list[str]) -> Iterator[Row]:
     """Number and cells of each row."""
-    if table.suffix.lower() == ".parquet":
+    suffix = PurePosixPath(_unpacked(table.name)).suffix
+    if suffix == ".parquet":
         return parquet_rows(table)
     text, page = decoded(file_bytes(table), table)
     if page:
         notes.append(code_page_note(table.name, page))
     if table.name in KARPATHY:
         return _karpathy_rows(table, text)
-    if table.suffix.lower() in JSON and text.lstrip().startswith("["):  # one list of all
+    if suffix in JSON and text.lstrip().startswith("["):  # one list of all
         return ((number, plain_row(row)) for number, row in _listed(table, text))
-    if table.suffix.lower() == ".json" and (rows := _rows_of_object(text)):
+    if suffix == ".json" and (rows := _rows_of_object(text)):
         return _karpathy_rows(table, text) if "sentences" in rows[0] else enumerate(rows, 1)
     lines = [
         (number, line)
         for number, line in enumerate(io.StringIO(text, newline=None), 1)
         if line.strip()
     ]
-    tokens = (
-        [TOKEN.fullmatch(line.strip()) for _, line in lines]
-        if table.suffix.lower() == ".txt"
-        else []
-    )
+    tokens = [TOKEN.fullmatch(line.strip()) for _, line in lines] if suffix == ".txt" else []
     if tokens and all(tokens):
         captions = (match.groups() for match in tokens if match)
         return (
             (number, dict(zip(("image", "caption"), each, strict=True)))
             for number, each in enumerate(captions, 1)
         )
-    if table.suffix.lower() in JSON:
+    if suffix in JSON:
         return ((number, parse_object(table, number, line)) for number, line in lines)
     return ((number, plain_row(row)) for number, row in _csv_rows(table, lines, notes))
 
@@ -319,7 +322,7 @@ def _recognized(
             return "left out"
         return "text" if NUMBERED_TEXT.fullmatch(plain[name]) else "attribute"
 
-    is_flat = table.suffix.lower() not in JSON  # no lists in cells
+    is_flat = not _unpacked(table.name).endswith(JSON)  # no lists in cells
     lists = {"captions": "text"} if is_flat else {}
     return [
         (name, lists.get(fields.get(name, ""), fields.get(name)) or field_of(name))

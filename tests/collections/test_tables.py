@@ -2,14 +2,17 @@
 of one.
 """
 
+import gzip
 import json
 
 import pytest
 from pyarrow import parquet, table
 
+from genius.collections import lines
 from genius.collections.sources import read_source
 from genius.errors import UserError
 from tests.collections.samples import photos, write_jsonl
+from tests.collections.test_archives import zipped
 
 NUMBERED = [f"{number}.png" for number in range(8)]
 ROWS = [{"image": name, "caption": f"shape {name}"} for name in NUMBERED]
@@ -295,3 +298,51 @@ def test_an_object_about_something_else_is_no_table(tmp_path):
         json.dumps({"size": [1, 2], "name": "x", "0.png": 3, "steps": [{"a": 1}]})
     )
     assert captions_of(read_source(folder)) == {"0.png": [], "1.png": []}
+
+
+LINES = "".join(json.dumps(row) + "\n" for row in ROWS)
+
+
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        ("captions.csv.gz", CAPTIONS),
+        ("Captions.CSV.GZ", CAPTIONS),
+        ("captions.tsv.gz", CAPTIONS.replace(",", "\t")),
+        ("captions.jsonl.gz", LINES),
+        ("metadata.jsonl.gz", LINES),
+    ],
+)
+def test_a_packed_table_is_read_as_what_it_holds(tmp_path, name, text):
+    folder = photos(tmp_path / "x", *NUMBERED)
+    (folder / name).write_bytes(gzip.compress(text.encode()))
+    pack = zipped(tmp_path / "x.zip", [(file.name, file.read_bytes()) for file in folder.iterdir()])
+    for source in (folder, folder / name, pack):
+        found = read_source(source)
+        assert captions_of(found) == WHOLE
+    (folder / name).write_text(text)  # as a program that downloads leaves it
+    assert captions_of(read_source(folder)) == WHOLE
+
+
+def test_packed_tables_of_splits_are_the_splits_of_one(tmp_path):
+    folder = photos(tmp_path / "x", *NUMBERED)
+    for name, rows in (("labels_train", ROWS[:6]), ("labels_test", ROWS[6:])):
+        text = "image,caption\n" + "".join(f"{row['image']},{row['caption']}\n" for row in rows)
+        (folder / f"{name}.csv.gz").write_bytes(gzip.compress(text.encode()))
+    splits = {record.image: record.split for record in read_source(folder).records}
+    assert splits == dict.fromkeys(NUMBERED[:6], "train") | dict.fromkeys(NUMBERED[6:], "test")
+
+
+def test_a_packed_table_that_is_damaged_or_too_large_is_refused_in_one_sentence(
+    tmp_path, monkeypatch
+):
+    folder = photos(tmp_path / "x", *NUMBERED)
+    packed = gzip.compress(CAPTIONS.encode())
+    for data in (packed[:-12], packed[:20] + b"x" + packed[21:]):
+        (folder / "captions.csv.gz").write_bytes(data)
+        with pytest.raises(UserError, match="captions.csv.gz: is damaged .*; pack the table again"):
+            read_source(folder)
+    monkeypatch.setattr(lines, "MAX_PACKED", 100)
+    (folder / "captions.csv.gz").write_bytes(packed)
+    with pytest.raises(UserError, match="captions.csv.gz: unpacks to more than 0 MB; split the ta"):
+        read_source(folder / "captions.csv.gz")

@@ -117,7 +117,7 @@ def table_of(file: Path, sources: Sequence[str], unpacked: Path) -> Path | None:
     if table and (batches := dataset_batches(table)):
         unpack(batches, unpacked)
         return unpacked / MANIFEST
-    if table and (table.suffix.lower() not in TABLES or not table.is_file()):
+    if table and (not table.name.lower().endswith(TABLES) or not table.is_file()):
         raise UserError(
             f"{table} is no table; --vectors takes one ({', '.join(TABLES)}) with a row "
             "for each vector"
