@@ -23,6 +23,7 @@ from genius.collections.lines import PACKED
 from genius.collections.listing import (
     HIDDEN,
     OTHER,
+    PICASA,
     PICTURES,
     UNREADABLE,
     UNSUPPORTED,
@@ -157,7 +158,7 @@ def _left(archive: Path, path: PurePosixPath, report: str) -> FileReport | None:
     if is_archive(path.name):
         advice = f"{report} is an archive in an archive: unpack {archive.name} into a folder"
         return FileReport(report, UNSUPPORTED, advice)
-    if not path.name.lower().endswith((*PICTURES, *TEXTS, *PACKED)):
+    if not path.name.lower().endswith((*PICTURES, *TEXTS, *PACKED, *PICASA)):
         return FileReport(report, OTHER)
     return None
 

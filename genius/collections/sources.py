@@ -23,6 +23,7 @@ from genius.collections.archives import is_archive, unpack_archive
 from genius.collections.arrow import HUB, MANIFEST, Batch, dataset_batches, unpack
 from genius.collections.class_folders import CATEGORY, categories, split_of_folder
 from genius.collections.encodings import code_page_note, decoded
+from genius.collections.exports import exported
 from genius.collections.images import SUFFIXES as IMAGES
 from genius.collections.layout import SPLITS
 from genius.collections.lines import LineError, file_bytes, json_lines, validate
@@ -195,11 +196,14 @@ def read_source(root: Path) -> Source:
         records, missing = [Record(id=path, image=path, line=0) for path in folder.images], []
         texts = _read_beside(folder, records, notes)
     beside = Beside(root, folder.files, folder.images)
+    beside.take(exported(root, folder.files, folder.images))
     for record in records:
         record.hear(beside.of(record.image))
     texts |= beside.used
     for problem in beside.problems[:1]:
-        notes.append(f"{len(beside.problems):,} .xmp files cannot be read; the first: {problem}")
+        notes.append(
+            f"{len(beside.problems):,} files beside pictures cannot be read; the first: {problem}"
+        )
     lost = [folder.missing(record.image, record.line, bool(record.captions)) for record in missing]
     others = [*lost, *folder.unused({record.image for record in records}, {PAIRS, *texts})]
     if lost and not records:

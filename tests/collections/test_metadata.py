@@ -366,7 +366,7 @@ def test_xmp_that_may_do_harm_is_refused_and_said(tmp_path, text):
     (folder / "a.xmp").write_bytes(data)
     source = read_source(folder)
     assert source.records[0].captions == []
-    assert source.notes[0].startswith("1 .xmp files cannot be read; the first: a.xmp: i")
+    assert source.notes[0].startswith("1 files beside pictures cannot be read; the first: a.xmp: i")
 
 
 @pytest.mark.parametrize(
