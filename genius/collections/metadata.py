@@ -57,6 +57,11 @@ DEFAULT_CAPTIONS = re.compile(  # of cameras and programs
     r"([A-Z]+ ){1,2}(DIGITAL CAMERA|DSC)|(?i:(kodak )?digital (still )?camera|default|untitled|"
     r"exif[ _]jpeg[ _]picture|created with (the )?gimp|processed with vsco.*|lead technologies.*)"
 )
+CAMERA_FILE = re.compile(  # a name that a camera or a telephone gave, without its suffix
+    r"(_?(img|imgp|imag|cimg|dsc[nfi]?|dcp|mg|sam|pict|pxl|mvimg|dji|gopr|wp|hpim|kif|screenshot)"
+    r"[_-]?\d{4,}|[pr]\d{7}|\d{3}_\d{4}|(19|20)\d{6}(\d{6})?)([_-](\d+|wa\d+|hdr|edited|copy))*(\(\d+\))?",
+    re.IGNORECASE,
+)
 CODE = re.compile("[a-z]{3,6}")  # of Huawei, for how a picture was taken, such as edf and oznor
 CAMERA_WORDS = {"digital", "still", "camera", "dsc"}
 
@@ -244,8 +249,7 @@ def _from_json(file: Path, data: bytes, name: str) -> Said:
         keywords += words if isinstance(words, list) else []
     date, taken = fields.get("datetimeoriginal"), fields.get("phototakentime")
     if isinstance(taken, dict):
-        with suppress(ValueError, TypeError, OverflowError, OSError):
-            date = str(datetime.fromtimestamp(int(taken["timestamp"]), UTC))
+        date = date_of(taken.get("timestamp")) or date
     facts = facts_of(date, fields.get("make"), fields.get("model"))
     text = next(filter(str.strip, texts), "")
     return tidied("Takeout" if isinstance(taken, dict) else "JSON", text, keywords, facts, name)
@@ -293,11 +297,16 @@ def _png(image: Image.Image, name: str) -> Said | None:
 def tidied(origin: str, text: str, words: Iterable[Any], facts: dict[str, str], name: str) -> Said:
     """Tidied; a text that is no more than the name of a file is no caption."""
     text, stem = _clean(text)[:MAX_TEXT], PurePosixPath(name).stem
-    is_file = " " not in text and text.lower().endswith(SUFFIXES)
-    if is_file or (text == stem and re.search(r"\d", stem)):
+    if is_file_name(text) or (text == stem and re.search(r"\d", stem)):
         text = ""
     keywords = union(_clean(word) for word in words if isinstance(word, str))
     return Said(origin, text, keywords, facts)
+
+
+def is_file_name(text: str) -> bool:
+    """Whether a text is no more than a picture's file name, as programs write for want of words."""
+    named = " " not in text and text.lower().endswith(SUFFIXES)
+    return named or CAMERA_FILE.fullmatch(text) is not None
 
 
 def union(words: Iterable[str]) -> list[str]:
@@ -307,6 +316,13 @@ def union(words: Iterable[str]) -> list[str]:
         if word:
             kept.setdefault(word.casefold(), word[:MAX_FACT])
     return list(islice(kept.values(), MAX_KEYWORDS))
+
+
+def date_of(timestamp: Any) -> str:
+    """The date and time of seconds since 1970; empty if they are none."""
+    with suppress(ValueError, TypeError, OverflowError, OSError):
+        return str(datetime.fromtimestamp(int(timestamp), UTC))
+    return ""
 
 
 def facts_of(date: object, make: object, model: object) -> dict[str, str]:

@@ -1,5 +1,7 @@
 """Files that speak about pictures whose names they do not have."""
 
+import json
+
 import pytest
 
 from genius.collections.sources import read_source
@@ -67,3 +69,70 @@ def test_a_file_of_picasa_that_cannot_be_read_is_said(tmp_path, data):
     source = read_source(folder)
     assert "1 files beside pictures cannot be read; the first: .picasa.ini: " in source.notes[0]
     assert len(source.notes) == 1 and "\n" not in source.notes[0] and not source.records[0].said
+
+
+TAKEN = {"date_taken": "2009-08-01 10:20:30", "geo": [{"latitude": "1"}]}
+TAGS = [{"tag": "sea", "user": "7"}, {"tag": "grey tower"}, "x", {"tag": 7}]
+
+
+@pytest.mark.parametrize(
+    "row, captions",
+    [
+        ({"name": "A tower", "description": ""}, ["A tower"]),
+        (
+            {"name": "A tower.", "description": "at <a href='x'>sea</a> &amp; \nland"},
+            ["A tower. at sea & land"],
+        ),
+        ({"name": "IMG_1234", "description": "a boat"}, ["a boat"]),
+        ({"name": "DSC01234.JPG"}, ["sea, grey tower"]),
+        ({"name": "20090801_102030"}, ["sea, grey tower"]),
+        ({"name": "1984", "description": {}}, ["1984"]),
+        ({"name": "4006381333931"}, ["4006381333931"]),
+    ],
+)
+@pytest.mark.parametrize("image", ["a-tower_30012345678_o.png", "30012345678_012cafe789_o.png"])
+def test_flickrs_export_of_an_account_is_read(tmp_path, row, captions, image):
+    other = "data-2/a-tower_30012345678_m.png"
+    folder = photos(tmp_path / "x", f"data-1/{image}", other, "30012345679_o.png")
+    file = folder / "part1/photo_30012345678.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps({"id": "30012345678", **row, **TAKEN, "tags": TAGS}))
+    (folder / "part1/photo_30012345679.json").write_text("{")
+    source = read_source(folder)
+    records = {record.image: record for record in source.records}
+    record = records.pop(f"data-1/{image}")
+    record.hear([], last=True)  # as a picture that says nothing itself
+    assert record.captions == captions and record.caption_from.startswith("Flickr")
+    assert record.attributes == {"keywords": ["sea", "grey tower"]}
+    assert record.facts["date taken"] == "2009-08-01 10:20:30"
+    assert not any(other.said for other in records.values())
+    assert source.notes == [
+        "1 files beside pictures cannot be read; the first: part1/photo_30012345679.json: "
+        "the file is not JSON (Expecting property name enclosed in double quotes at column 2)"
+    ]
+
+
+@pytest.mark.parametrize("place", ["", "content/", "your_instagram_activity/media/"])
+def test_instagrams_export_of_an_account_is_read(tmp_path, place):
+    names = [f"media/posts/200908/{letter}.png" for letter in "abcde"]
+    folder = photos(tmp_path / "x", *(f"export/{name}" for name in names), "outside.png")
+    stamp = {"creation_timestamp": 1249122030}
+    posts = [
+        {"media": [{"uri": names[0], "title": "Am Fluß 😁".encode().decode("latin-1"), **stamp}]},
+        {"media": [{"uri": names[1]}, {"uri": names[2], "title": ""}], "title": "Fluß", **stamp},
+        {"media": [{"uri": names[3], "title": "IMG_1234 \ud83d"}, 7, {"uri": 7}]},
+        {"media": [{"uri": "../../../outside.png", "title": "outside"}, {"uri": "/etc/passwd"}]},
+        {"media": 7},
+        7,
+    ]
+    file = folder / "export" / place / "posts_1.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(posts))
+    (folder / "posts_2.json").write_text("[" * 100_000)
+    source = read_source(folder)
+    found = [record.captions for record in source.records]
+    assert found == [["Am Fluß 😁"], ["Fluß"], ["Fluß"], [], [], []]
+    dates = [record.facts.get("date taken") for record in source.records]
+    assert dates == ["2009-08-01 10:20:30"] * 3 + [None] * 3
+    assert source.records[0].caption_from == "Instagram"
+    assert source.notes[0].startswith("1 files beside pictures cannot be read; the first: posts_2")
