@@ -79,7 +79,8 @@ def export_table(run: Run, file: Path, pictures: bool = False) -> None:
         raise UserError(
             f"the table is a Parquet file, so name it {file.stem}.parquet, not {file.name}"
         )
-    index, names = load_index(run), read_names(run.path) or {}
+    index = load_index(run)
+    names = read_names(run.path) or {}
     places = map_places(read_maps(run.path), index)
     image = pa.struct({"bytes": pa.binary(), "path": pa.string()}) if pictures else pa.string()
     schema = pa.schema(
@@ -107,7 +108,8 @@ def _columns(
     index: Index, names: Names, places: np.ndarray, rows: np.ndarray, pictures: bool
 ) -> dict[str, Any]:
     """The columns of rows (s,)."""
-    items, codes = index.items(rows), index.codes(rows)
+    items = index.items(rows)
+    codes = index.codes(rows)
     embeddings = np.asarray(index.embeddings[rows], dtype=np.float32)
     paths = [item.image for item in items]
     images = [
@@ -185,8 +187,10 @@ def export_site(run: Run, folder: Path) -> None:
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder} exists; name a new folder, or delete it first")
-    index, names = load_index(run), read_names(run.path) or {}
-    order, maps = IDTable.from_packed(index.packed, index.code_sizes).rows, read_maps(run.path)
+    index = load_index(run)
+    names = read_names(run.path) or {}
+    order = IDTable.from_packed(index.packed, index.code_sizes).rows
+    maps = read_maps(run.path)
     number = np.empty(index.n, dtype=np.int64)  # of each row in the site
     number[order] = np.arange(index.n)
     named = {format_pattern(prefix, "."): name for prefix, name in names.items()}

@@ -188,7 +188,8 @@ def disk_errors_explained(folder: Path, outcome: str = "nothing was changed") ->
     try:
         yield
     except (OSError, sqlite3.OperationalError, SafetensorError) as error:
-        problem, file = disk_problem(error), getattr(error, "filename", None)
+        problem = disk_problem(error)
+        file = getattr(error, "filename", None)
         if problem is None or (
             isinstance(file, str | bytes) and not Path(os.fsdecode(file)).is_relative_to(folder)
         ):

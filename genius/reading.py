@@ -159,7 +159,10 @@ def is_finite(array: np.ndarray) -> bool:
 
     Of a LARGE one a sample is read: blocks at equal distances, the first and the last among them.
     """
-    numbers, starts, length = array.reshape(-1), np.arange(0, array.size, BLOCK), BLOCK
+    numbers = array.reshape(-1)
+    starts = np.arange(0, array.size, BLOCK)
+    length = BLOCK
     if array.size > LARGE:
-        starts, length = np.linspace(0, array.size - SAMPLED, SAMPLES, dtype=np.int64), SAMPLED
+        starts = np.linspace(0, array.size - SAMPLED, SAMPLES, dtype=np.int64)
+        length = SAMPLED
     return all(np.isfinite(numbers[first : first + length]).all() for first in starts)

@@ -87,7 +87,8 @@ class Table:
 
     def bold(self) -> list[list[bool]]:
         """Which cells are the best of their column."""
-        choices, best = {"high": max, "low": min}, []
+        choices = {"high": max, "low": min}
+        best = []
         for at, column in enumerate(self.columns):
             numbers = [number for row in self.rows if (number := _number(row[at])) is not None]
             best.append(choices[column.best](numbers) if column.best and numbers else None)
@@ -213,7 +214,8 @@ def version(run: Path | None = None) -> str:
     """The version of the program (in a checkout its commit) and, of a run, the folders of its
     parts.
     """
-    checkout, program = Path(__file__).parents[1], "unknown version"
+    checkout = Path(__file__).parents[1]
+    program = "unknown version"
     try:
         if (checkout / ".git").exists():
             asked = ["git", "rev-parse", "--short=8", "HEAD"]

@@ -52,7 +52,8 @@ def tf32_products() -> Iterator[None]:
     compute as before.
     """
     products = torch.backends.cuda.matmul
-    before, products.fp32_precision = products.fp32_precision, "tf32"
+    before = products.fp32_precision
+    products.fp32_precision = "tf32"
     try:
         yield
     finally:

@@ -61,7 +61,9 @@ class Mutator(ast.NodeTransformer):
     """
 
     def __init__(self, site: int | None = None):
-        self.site, self.sites, self.change = site, 0, ""
+        self.site = site
+        self.sites = 0
+        self.change = ""
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         if isinstance(node, ast.Raise | ast.JoinedStr | ast.Import | ast.ImportFrom):
@@ -235,7 +237,9 @@ def main() -> None:
     assert not any(name.split(".")[0] in ("genius", "training") for name in sys.modules)
     limits: dict[frozenset[str], float] = {}
     for name in given.modules:
-        mutants, started, survivors = mutants_of(name), time.monotonic(), []
+        mutants = mutants_of(name)
+        started = time.monotonic()
+        survivors = []
         total = len(mutants)
         if given.sample and given.sample < total:
             mutants = random.Random(given.seed).sample(mutants, given.sample)

@@ -27,7 +27,8 @@ def run(tiny_run, tmp_path_factory) -> Run:
     path = shutil.copytree(tiny_run.path, tmp_path_factory.mktemp("export") / "run")
     models = update.Models.load(path, "cpu")
     update.add(path, lambda dataset: uploaded_items([(SCRIPT, None)], dataset), models)
-    run, index = Run(path), load_index(Run(path))
+    run = Run(path)
+    index = load_index(Run(path))
     keys = np.array([id_key(item.id) for item in index.items(range(40))])
     places = np.stack([np.linspace(-1, 1, 40), np.arange(40) % 7 / 7], axis=1, dtype=np.float32)
     regions = (Region(0, None, ("dots",), 40, 30, ""),)
@@ -47,7 +48,8 @@ def test_a_table_holds_what_the_index_does_and_pandas_opens_it(
 ):
     monkeypatch.setattr(export, "ROWS", 16)  # several row groups
     export.main([str(run.path), str(tmp_path / "out.parquet"), *["--pictures"] * pictures])
-    frame, index = pd.read_parquet(tmp_path / "out.parquet"), load_index(run)
+    frame = pd.read_parquet(tmp_path / "out.parquet")
+    index = load_index(run)
     items = index.items(range(index.n))
     assert frame["id"].tolist() == [item.id for item in items]
     assert frame["text"].tolist() == [item.text for item in items]
@@ -66,7 +68,8 @@ def test_a_table_holds_what_the_index_does_and_pandas_opens_it(
 
 def test_embedding_atlas_opens_a_table(run, tmp_path):
     atlas = pytest.importorskip("embedding_atlas.cli", reason="embedding-atlas is not installed")
-    table, made = tmp_path / "out.parquet", tmp_path / "atlas.zip"
+    table = tmp_path / "out.parquet"
+    made = tmp_path / "atlas.zip"
     export.main([str(run.path), str(table)])
     columns = [
         "--text",

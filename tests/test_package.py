@@ -69,10 +69,8 @@ def python(wheel) -> Path:
     """The interpreter of an environment with the wheel alone, which finds the libraries of this
     one.
     """
-    environment, site = (
-        wheel.parent / "environment",
-        next(p for p in sys.path if p.endswith("-packages")),
-    )
+    environment = wheel.parent / "environment"
+    site = next(p for p in sys.path if p.endswith("-packages"))
     run(sys.executable, "-m", "venv", "--without-pip", environment, folder=wheel.parent)
     python = environment / "bin/python"
     command = (

@@ -215,7 +215,8 @@ def test_paths_modules_and_links_exist(readme):
 
 
 def test_every_readme_is_found_from_the_front_page_and_every_package_is_on_its_map():
-    reached, todo = set(), [FRONT]
+    reached = set()
+    todo = [FRONT]
     while todo:
         readme = todo.pop()
         reached.add(readme)

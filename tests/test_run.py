@@ -54,7 +54,8 @@ def test_a_part_built_from_another_encoder_is_refused(run):
 
 
 def test_the_same_bytes_change_nothing_and_others_replace_the_folder(run):
-    old, digest = run.folder("encoder"), run.digest("encoder")
+    old = run.folder("encoder")
+    digest = run.digest("encoder")
     run.publish("encoder", write("encoder"))
     assert Run(run.path).digest("encoder") == digest and Run(run.path).folder("fusion").exists()
     run.publish("encoder", write("another encoder"))
@@ -186,7 +187,8 @@ def test_a_changed_version_of_a_part_shares_files_and_the_version_before_goes_wi
         (folder / "b").write_text("b")
 
     first = run.publish("index", two_files, ("encoder",))
-    reader, before = ReadLock(first), (first / "a").stat().st_ino
+    reader = ReadLock(first)
+    before = (first / "a").stat().st_ino
     second = run.replace(
         "index", lambda folder: (folder / "b").write_text("B"), {"c": "a"}, note="changed"
     )

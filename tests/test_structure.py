@@ -158,7 +158,8 @@ def test_a_package_needs_no_other_library(package):
 
 
 def test_no_packages_import_each_other():
-    graph, order = {name: set(below) for name, below in imports().items()}, []
+    graph = {name: set(below) for name, below in imports().items()}
+    order = []
     while graph:
         leaves = {name for name, below in graph.items() if not below & graph.keys()}
         assert leaves, f"a cycle among {sorted(graph)}"
@@ -168,7 +169,8 @@ def test_no_packages_import_each_other():
 
 
 def test_the_page_needs_no_module_of_the_evaluation():
-    needed, more = set(), {"ui"}
+    needed = set()
+    more = {"ui"}
     while more:
         needed |= more
         more = set().union(*(imports().get(name, ()) for name in more)) - needed

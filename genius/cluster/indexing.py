@@ -21,7 +21,9 @@ class PartEncoder:
     """Encodes partitions; one an actor, which loads the models once."""
 
     def __init__(self, run: str, source: str, of: int):
-        self.run, self.source, self.of = Path(run), source, of
+        self.run = Path(run)
+        self.source = source
+        self.of = of
         self.models = Models.load(self.run)
 
     def __call__(self, part: dict[str, Any]) -> dict[str, Any]:

@@ -75,7 +75,8 @@ class ShardedScan:
         """question: without what a `Scan` is told. positions (n,): of the index's items in the
         pool's ID table.
         """
-        self.pool, self.missing = pool, ""
+        self.pool = pool
+        self.missing = ""
         self._shards, self._question, self._positions = shards, question, positions
         self._keys, self._values = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
 

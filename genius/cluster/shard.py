@@ -65,7 +65,8 @@ class Shard:
     def __init__(self, run: Path, share: Share):
         """Raises UserError if the run cannot be read, or has fewer items than there are parts."""
         expect_run(run)
-        self.run, self.share = Run(run), share
+        self.run = Run(run)
+        self.share = share
         codebooks = IDDecoder.load(self.run.folder("decoder")).codebooks
         self._codewords = Codewords([codebook.detach() for codebook in codebooks])
         self._loading = threading.Lock()
@@ -122,7 +123,8 @@ class Shard:
         """The nearest items, (b, k). Raises OtherVersionError for a version that is not there."""
         version = self.take(question.version)
         shape = len(question.z), question.k
-        rows, scores = np.full(shape, -1, dtype=np.int64), np.full(shape, -np.inf, dtype=np.float32)
+        rows = np.full(shape, -1, dtype=np.int64)
+        scores = np.full(shape, -np.inf, dtype=np.float32)
         similarities = np.zeros(shape, dtype=np.float32)
         try:
             pool = version.pool_of(SearchOptions(modality=question.modality, added=question.added))

@@ -134,7 +134,8 @@ class FeatureFiles:
     instruction: np.ndarray | None = None  # (n, p, d)
 
     def __init__(self, folder: Path):
-        self.folder, self.progress = folder, read_progress(folder)
+        self.folder = folder
+        self.progress = read_progress(folder)
         self.arrays = {
             name: np.load(folder / f"{name}.npy", mmap_mode="r")
             for name in self.progress.get("arrays", ARRAYS)
@@ -418,10 +419,8 @@ def encode_batch(
             [images[each.image] for each in inputs if each.image in images]
         )
     normal = [[normalize_text(text) for text in each.texts] for each in inputs]
-    texts, text_mask = (
-        encode_texts(encoder, normal, cache.texts),
-        torch.tensor([bool(own[0]) for own in normal]),
-    )
+    texts = encode_texts(encoder, normal, cache.texts)
+    text_mask = torch.tensor([bool(own[0]) for own in normal])
     encoded = {
         "image": vectors,
         "text": texts,

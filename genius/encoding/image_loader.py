@@ -38,10 +38,8 @@ class ImagePreprocessor:
         """open_path: returns None for an image to be skipped. preprocess: of the encoder's
         config.
         """
-        self._open, self._transform = (
-            open_path,
-            image_transform_v2(PreprocessCfg(**preprocess), is_train=False),
-        )
+        self._open = open_path
+        self._transform = image_transform_v2(PreprocessCfg(**preprocess), is_train=False)
 
     def __call__(self, path: str) -> Tensor | None:
         """Pixels (3, s, s), or None for a skipped image."""

@@ -22,7 +22,8 @@ class Rows(Protocol):
 
 def quantize_all(fused: Rows, modalities: np.ndarray, quantizer: ResidualQuantizer) -> np.ndarray:
     """Codes (n, M) uint16 of the fused features (n, d) of candidates with these modalities (n,)."""
-    device, codes = quantizer.codebooks[0].device, []
+    device = quantizer.codebooks[0].device
+    codes = []
     for start in range(0, len(fused), QUANTIZE_BLOCK):
         rows = slice(start, start + QUANTIZE_BLOCK)
         z = torch.from_numpy(fused[rows].astype(np.float32)).to(device)
@@ -36,7 +37,8 @@ def squared_distances(fused: Rows, codes: np.ndarray, quantizer: ResidualQuantiz
     """(n, 2) float32: ‖z − ẑ‖² and ‖ẑ‖² of fused features z (n, d) and their quantized vectors ẑ,
     from codes (n, M).
     """
-    device, distances = quantizer.codebooks[0].device, np.empty((len(fused), 2), dtype=np.float32)
+    device = quantizer.codebooks[0].device
+    distances = np.empty((len(fused), 2), dtype=np.float32)
     for start in range(0, len(fused), QUANTIZE_BLOCK):
         rows = slice(start, start + QUANTIZE_BLOCK)
         z = torch.from_numpy(fused[rows].astype(np.float32)).to(device)

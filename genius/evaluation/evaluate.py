@@ -122,7 +122,8 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
         # the split's candidates
         narrowest = [rows for (kind, _), rows in pools.items() if kind.scope == "global"][-1]
         health, factors = measure_codes(engine.index, narrowest, options.seed)
-    index, settings = engine.index, describe(engine, options, sets)
+    index = engine.index
+    settings = describe(engine, options, sets)
     return Evaluation(
         options, settings, tuple(index.code_sizes), index.config.dim, searched, health, factors
     )
@@ -138,7 +139,8 @@ def search_pools(
     """Search every pool, of rows (m,) of the index, for every row of the benchmark, each distinct
     pool once.
     """
-    index, headline = engine.index, next(kind for kind, _ in pools)
+    index = engine.index
+    headline = next(kind for kind, _ in pools)
     targets = training_targets(collection, index)
     distinct = {rows.tobytes(): rows for rows in pools.values()}
     uses: dict[bytes, dict[int, list[PoolKind]]] = {
@@ -177,7 +179,8 @@ def measure_phrasings(
 
     A query with fewer phrasings than others repeats its first ones.
     """
-    chosen, cut = replace(pool, systems=PHRASED_SYSTEMS), headline_cut(queries.row.dataset)
+    chosen = replace(pool, systems=PHRASED_SYSTEMS)
+    cut = headline_cut(queries.row.dataset)
     count = max(map(len, queries.phrasings))
     rates: dict[str, list[float]] = defaultdict(list)
     for number in range(count):
@@ -194,7 +197,9 @@ def measure_phrasings(
 
 def describe(engine: Engine, options: EvaluationOptions, sets: Sequence[QuerySet]) -> str:
     """What is asked, of what, and all that changes arithmetic."""
-    index, beams, queries = engine.index, options.beams[-1], sum(map(len, sets))
+    index = engine.index
+    beams = options.beams[-1]
+    queries = sum(map(len, sets))
     limit = f", at most {options.limit} per row" if options.limit else ""
     answerable = ", those with a positive in the index" if options.answerable else ""
     machine = f"{engine.device.type}, {engine.batcher.call(torch.get_num_threads)} threads"

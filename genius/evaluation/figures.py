@@ -99,8 +99,10 @@ def row_figures(
     rows (m,): of the index, in the pool. targets (n,) bool: the item was a training target.
     compared: pairs of systems.
     """
-    row, cut = queries.row, headline_cut(queries.row.dataset)
-    groups, member = TargetGroups.of(queries.qrels, targets), np.zeros(len(targets), dtype=bool)
+    row = queries.row
+    cut = headline_cut(queries.row.dataset)
+    groups = TargetGroups.of(queries.qrels, targets)
+    member = np.zeros(len(targets), dtype=bool)
     member[rows] = True
     inside = queries.qrels.count(member)
     hits = {

@@ -56,15 +56,11 @@ def measure(
 
     A query with positives of both kinds, or with none in the index, is in neither group.
     """
-    index, targets, rng = (
-        engine.index,
-        training_targets(collection, engine.index),
-        np.random.default_rng(seed),
-    )
-    absent, present = (
-        rng.permutation(np.flatnonzero(~targets)),
-        rng.permutation(np.flatnonzero(targets)),
-    )
+    index = engine.index
+    targets = training_targets(collection, engine.index)
+    rng = np.random.default_rng(seed)
+    absent = rng.permutation(np.flatnonzero(~targets))
+    present = rng.permutation(np.flatnonzero(targets))
     if not len(present) or not len(absent):
         raise UserError(
             f"{len(present):,} of the {index.n:,} items in the index are positives of "
@@ -72,7 +68,8 @@ def measure(
             "needs some that are and some that are not: index all candidates"
         )
     systems = (*SYSTEMS, FUSED) if engine.index.fused is not None else SYSTEMS
-    groups, lines = TargetGroups.of(queries.qrels, targets), []
+    groups = TargetGroups.of(queries.qrels, targets)
+    lines = []
     for fraction in tqdm((0, *fractions), desc="search collections", unit="collection"):
         added = min(round(len(present) * fraction / (100 - fraction)), len(absent))
         kept = round(added * (100 - fraction) / fraction) if added == len(absent) else len(present)
@@ -84,10 +81,8 @@ def measure(
             if (inside := members & answered).any():
                 rates = hit_rates(found[inside[found["query"]]], queries.cuts, seed)
                 dense, last = rates["dense"][0], rates[systems[-1]][0]
-                shown, share = (
-                    [rates[system] for system in systems],
-                    last / dense if dense else None,
-                )
+                shown = [rates[system] for system in systems]
+                share = last / dense if dense else None
                 lines.append([f"{fraction} %", len(rows), group, int(inside.sum()), *shown, share])
     columns = [Column("added"), Column("items"), Column("answered by"), Column("queries")]
     columns += [*(Column(system, "%") for system in systems), Column("of dense", digits=2)]

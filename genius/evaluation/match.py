@@ -54,7 +54,9 @@ SIDE = 224  # of these pictures, in pixels
 WITHHELD = 0.25  # weight of queries without their positives
 STRENGTH = 10.0  # inverse of the penalty of large weights, of signals with unit deviation
 # least and most of a drawing, of a screen, and their size
-SHAPES, LINES, LETTERS = (3, 9), (6, 30), (10, 16)
+SHAPES = (3, 9)
+LINES = (6, 30)
+LETTERS = (10, 16)
 SCREEN = (
     "file edit view total amount due invoice date page search user name error settings login "
     "button of the and"
@@ -93,7 +95,9 @@ def answered(
 
     others: and the queries that nothing answers. Raises UserError as `read_queries` does.
     """
-    found, rng, pictures = list[Answered](), np.random.default_rng(seed), list[Image.Image]()
+    found = list[Answered]()
+    rng = np.random.default_rng(seed)
+    pictures = list[Image.Image]()
     sets = read_queries(collection, engine.index, split, limit=limit, seed=seed, answerable=True)
     options = SearchOptions(k=K)
     for queries in tqdm(sets, desc=f"search {split} queries", unit="row"):
@@ -127,7 +131,8 @@ def judged(
     """A query as it was answered; withheld: and as if its positives were not there."""
     if not result.hits:
         return []
-    kind, length = kind_of(query, result), result.image_length
+    kind = kind_of(query, result)
+    length = result.image_length
     is_right = [
         not positives.isdisjoint([hit.item.id, *(item.id for item in hit.versions)])
         for hit in result.hits
@@ -184,10 +189,12 @@ def drawing(rng: np.random.Generator) -> Image.Image:
 
 def screen(rng: np.random.Generator) -> Image.Image:
     """Lines of words, dark on light or light on dark."""
-    size, words = int(rng.integers(*LETTERS)), SCREEN.split()
+    size = int(rng.integers(*LETTERS))
+    words = SCREEN.split()
     ground, ink = ("black", "white") if rng.random() < 0.3 else ("white", "black")
     image = Image.new("RGB", (SIDE, SIDE), ground)
-    pen, font = ImageDraw.Draw(image), ImageFont.load_default(size)
+    pen = ImageDraw.Draw(image)
+    font = ImageFont.load_default(size)
     for line in range(rng.integers(*LINES)):
         pen.text(
             (6, 4 + line * (size + 4)),
@@ -205,7 +212,8 @@ def fitted(queries: Sequence[Answered]) -> tuple[dict[str, list[float]], list[st
     A reading with too few right and wrong queries has the weights of all queries with a picture
     together.
     """
-    weights, only_weak = dict[str, list[float]](), list[str]()
+    weights = dict[str, list[float]]()
+    only_weak = list[str]()
     pictured = [query for query in queries if query.signals[LENGTH]]
     for kind in sorted({query.kind for query in queries}):
         of_kind = [query for query in queries if query.kind == kind]
@@ -219,14 +227,14 @@ def fitted(queries: Sequence[Answered]) -> tuple[dict[str, list[float]], list[st
 
 def fit(queries: Sequence[Answered]) -> list[float]:
     """The weights of the signals, and the constant; none of too few right or wrong queries."""
-    known, right = (
-        np.array([query.signals for query in queries]),
-        np.array([query.right for query in queries]),
-    )
+    known = np.array([query.signals for query in queries])
+    right = np.array([query.right for query in queries])
     if not len(queries) or min(right.sum(), (~right).sum()) < LEAST:
         return []
-    mean, deviation = known.mean(0), known.std(0).clip(min=1e-9)
-    inputs, shares = (known - mean) / deviation, [query.weight for query in queries]
+    mean = known.mean(0)
+    deviation = known.std(0).clip(min=1e-9)
+    inputs = (known - mean) / deviation
+    shares = [query.weight for query in queries]
     model = LogisticRegression(C=STRENGTH, max_iter=1000).fit(inputs, right, shares)
     slopes = model.coef_[0] / deviation
     return [*slopes.tolist(), float(model.intercept_[0] - slopes @ mean)]
@@ -304,10 +312,8 @@ def main(arguments: list[str]) -> None:
     rates = dict(zip(table.headings(), table.texts()[0], strict=True))
     good, weak = (rates[f"{word}: right among {FIRST}, %"].split()[0] for word in ("good", "weak"))
     headline = f"of good matches {good} % are right among the first {FIRST}, of weak ones {weak} %"
-    command, tables = (
-        command_line(MODULE, arguments),
-        [table, *([nothing_table(nothing)] if nothing else [])],
-    )
+    command = command_line(MODULE, arguments)
+    tables = [table, *([nothing_table(nothing)] if nothing else [])]
     report = Report(
         "A word for confidence", note, command, version(given.run), tables, headline=headline
     )

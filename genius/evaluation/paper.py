@@ -41,11 +41,13 @@ from genius.trie.ids import packed_bytes
 MODULE = "genius.evaluation.paper"
 FOLDER = Path(__file__).parent / "published"
 CLIP_SF, GENIUS, RERANKED = "CLIP-SF", "GENIUS", "GENIUS + re-rank"
-DENSE, BEAM_SYSTEMS = "dense", ("beam", "beam + re-rank")
+DENSE = "dense"
+BEAM_SYSTEMS = ("beam", "beam + re-rank")
 FLICKR, MSCOCO = "Flickr30K", "MSCOCO"
 OTHERWISE_IN_TABLE_3 = f"{GENIUS}, as in Table 3"
 CAPTIONS = "Captions to images, beside the paper's Table 3 and its supplement's Table 7"
-CAPTION_TASK, CAPTION_CUTS = 0, (1, 5, 10)
+CAPTION_TASK = 0
+CAPTION_CUTS = (1, 5, 10)
 CAPTION_SYSTEMS = {
     "dense": "dense search, the same encoder",
     "beam": GENIUS,
@@ -173,10 +175,8 @@ def _comparison(paper: PaperTable, pool: PoolFigures, evaluation: Evaluation) ->
             here[name] = [
                 searched.row(row.task, row.dataset).figure(system, "rate") for row in rows
             ]
-    columns, cells = (
-        [Column("task"), Column("dataset")],
-        [[*row_names(row)] for row in rows] + [["average", ""]],
-    )
+    columns = [Column("task"), Column("dataset")]
+    cells = [[*row_names(row)] for row in rows] + [["average", ""]]
     for side, dense, reranked in (
         (of_paper, f"paper: {CLIP_SF}", f"paper: {RERANKED}"),
         (pd.DataFrame(here), f"here: {DENSE}", list(here)[-1]),
@@ -203,7 +203,8 @@ def caption_lines(evaluation: Evaluation, trained: str) -> list[list[Cell]]:
     for pool in _compared_pools(evaluation, "local"):
         for row in pool.rows:
             if row.task == CAPTION_TASK:
-                name, stands_for = row.dataset, stand_in(row.dataset)
+                name = row.dataset
+                stands_for = stand_in(row.dataset)
                 if stands_for and name not in (FLICKR.lower(), MSCOCO.lower()):
                     name += f" (stands in for {stands_for})"
                 for system, method in CAPTION_SYSTEMS.items():

@@ -49,7 +49,8 @@ def read_pools(
     kinds = [PoolKind(scope, of) for scope in ("global", "local") for of in members]
     pools: Pools = {}
     for number, row in enumerate(rows):
-        name, local = f"{row.dataset} task {row.task}", rows_in(index, collection.local_pool(row))
+        name = f"{row.dataset} task {row.task}"
+        local = rows_in(index, collection.local_pool(row))
         if "all" in members:
             _check_indexed(local, f"the local pool of {name}")
         for kind in kinds:

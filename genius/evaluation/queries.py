@@ -92,9 +92,11 @@ def read_queries(
     otherwise stays, as a miss. Raises UserError for an unknown row, a query without judgments, a
     missing instruction, a split without queries, and if no positive of any query is in the index.
     """
-    phrasings, file = collection.instructions(), INSTRUCTIONS.name
+    phrasings = collection.instructions()
+    file = INSTRUCTIONS.name
     if held_out:
-        phrasings, file = collection.held_out_instructions(), HELD_OUT_INSTRUCTIONS.name
+        phrasings = collection.held_out_instructions()
+        file = HELD_OUT_INSTRUCTIONS.name
     sets = []
     for row in sorted(
         select_rows(collection.rows(), rows), key=lambda row: (row.task, row.dataset_id)
@@ -186,7 +188,8 @@ class TargetGroups(NamedTuple):
     @classmethod
     def of(cls, qrels: Qrels, targets: np.ndarray) -> Self:
         """targets: (n,) bool, the item was a training target."""
-        known, positives = qrels.count(targets), np.diff(qrels.offsets)
+        known = qrels.count(targets)
+        positives = np.diff(qrels.offsets)
         return cls((known == positives) & (positives > 0), (known == 0) & (positives > 0))
 
 
@@ -214,7 +217,8 @@ def _positives(
         for query in queries
     ]
     rows = index.rows_of(chain.from_iterable(ordered))
-    remaining, positives = iter(rows.tolist()), []
+    remaining = iter(rows.tolist())
+    positives = []
     for query, ids in zip(queries, ordered, strict=True):
         if not ids:
             raise UserError(

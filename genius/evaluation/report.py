@@ -68,7 +68,8 @@ def report_of(
     definitions = NOTES["definitions"].format(usual=USUAL_CUT, fashion=FASHION_CUT, least=MIN_DENSE)
     systems = NOTES["systems"].format(scanned=SCANNED)
     paragraphs = [NOTES["lead"], evaluation.settings, definitions, systems]
-    title, note = f"Retrieval: {run} on {collection}", "\n\n".join(paragraphs)
+    title = f"Retrieval: {run} on {collection}"
+    note = "\n\n".join(paragraphs)
     return Report(title, note, command, version, tables, plots, _headline(headline.average))
 
 
@@ -115,7 +116,8 @@ def by_row(
 
 def hit_table(pool: PoolFigures) -> Table:
     """Hit rates of all systems, with their intervals."""
-    counts, systems = ["queries", "candidates"], pool.average.systems.index
+    counts = ["queries", "candidates"]
+    systems = pool.average.systems.index
     for count in ("no positive in pool", "judgments outside"):
         counts += [count] if any(row.counts[count] for row in pool.rows) else []
 
@@ -151,7 +153,8 @@ def ladder_table(pool: PoolFigures) -> Table:
 
 def averages_table(pools: Sequence[PoolFigures]) -> Table:
     """Of each system in each pool, at all cuts."""
-    columns, rows = [Column("pool"), Column("system"), *_percents("hit rate", *HITS)], []
+    columns = [Column("pool"), Column("system"), *_percents("hit rate", *HITS)]
+    rows = []
     for pool in pools:
         for name in pool.average.systems.index:
             figures = [pool.average.figure(name, figure) for figure in (*HITS, "of dense")]
@@ -178,10 +181,8 @@ def phrasings_table(pool: PoolFigures) -> Table:
     means = [
         float(np.mean([row.by_phrasing[system][0] for row in pool.rows])) for system in systems
     ]
-    columns, rows = (
-        [*NAMES, Column("phrasings"), *_percents(*systems)],
-        [*rows, ["average", "", None, *means]],
-    )
+    columns = [*NAMES, Column("phrasings"), *_percents(*systems)]
+    rows = [*rows, ["average", "", None, *means]]
     return Table(
         "Hit rate over all phrasings of the instructions", columns, rows, NOTES["phrasings"]
     )
@@ -246,7 +247,8 @@ def beams_table(pools: Sequence[PoolFigures]) -> Table:
     for pool in pools:
         for name in _by_ids(pool.average):
             figures = pool.average.systems.loc[name]
-            means, most = figures[[*CANDIDATES]].tolist(), int(figures["most items"])
+            means = figures[[*CANDIDATES]].tolist()
+            most = int(figures["most items"])
             rows.append([str(pool.kind), name, *means[:2], most, *means[2:]])
     return Table("Candidates, averages over rows", columns, rows, NOTES["beams"])
 

@@ -115,10 +115,8 @@ def kinds_of_first_codes(index: Index) -> np.ndarray:
     emerged.
     """
     table = index.pool().table
-    codes, counts = (
-        CodeTable(table).match(()).codes(0),
-        np.zeros((index.code_sizes[0], len(Modality))),
-    )
+    codes = CodeTable(table).match(()).codes(0)
+    counts = np.zeros((index.code_sizes[0], len(Modality)))
     np.add.at(counts, (codes, index.modalities[table.rows]), 1)
     return counts.argmax(1)
 
@@ -134,9 +132,11 @@ def measure(
     engine: Engine, collection: Collection, sets: dict[str, list[QuerySet]], seed: int
 ) -> list[Table]:
     """Averages over the rows, then a table by row for each kind of instruction."""
-    by_row, averages = [], {}
+    by_row = []
+    averages = {}
     for instruction, of_rows in sets.items():
-        encoded, rng = EncodedSplit.encode(engine, collection, of_rows), np.random.default_rng(seed)
+        encoded = EncodedSplit.encode(engine, collection, of_rows)
+        rng = np.random.default_rng(seed)
         lines: list[list[Cell]] = []
         means, draws = [], []
         for queries, row in zip(of_rows, encoded.rows, strict=True):

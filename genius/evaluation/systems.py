@@ -67,18 +67,18 @@ class SearchedPool:
 
     def dense(self, queries: EncodedQueries, qrels: Qrels) -> pd.DataFrame:
         """What comparing a query with every item of the pool finds."""
-        embeddings, found, seconds = queries.embeddings.cpu().numpy(), [], 0.0
+        embeddings = queries.embeddings.cpu().numpy()
+        found = []
+        seconds = 0.0
         for start in range(0, len(embeddings), SCAN_BATCH):
             before = time.perf_counter()
             asked = embeddings[start : start + SCAN_BATCH]
             rows = flat_search(self.engine.index.embeddings, asked, K, self.rows)[1]
             seconds += time.perf_counter() - before
             found.append(first_hits(rows, qrels, start))
-        ranks, encode, scan = (
-            np.concatenate(found),
-            queries.milliseconds["encode"],
-            1000 * seconds / len(embeddings),
-        )
+        ranks = np.concatenate(found)
+        encode = queries.milliseconds["encode"]
+        scan = 1000 * seconds / len(embeddings)
         return found_lines("dense", ranks, encode=encode, scan=scan)
 
 
@@ -127,8 +127,10 @@ def search_by_ids(
         (first, options), *others = orders.items()
         start = 0
         for batch in in_batches(queries, batch_size(options.beams)):
-            found, size = engine.retrieve(batch, options, pool), len(batch.z)
-            candidates, codes = found.candidates, found.first_log_probs.argmax(-1).cpu().numpy()
+            found = engine.retrieve(batch, options, pool)
+            size = len(batch.z)
+            candidates = found.candidates
+            codes = found.first_log_probs.argmax(-1).cpu().numpy()
             handed_over = {
                 "recall": found_queries(candidates.query, candidates.row, qrels, start, size),
                 "items": candidates.counts,

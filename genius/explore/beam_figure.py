@@ -27,7 +27,10 @@ WIDTHS = np.array([0.5, 1, 1.8, 3, 4.5, 6.5])  # pixels
 FEWEST = 8  # prefixes of a level that space is reserved for
 ROW = 28  # pixels per prefix
 # pixels; pixels; pixels; position on the axis of levels
-BARS, AROUND, LABEL, ROOT = 90, 70, 11, -0.75
+BARS = 90
+AROUND = 70
+LABEL = 11
+ROOT = -0.75
 ROOTED = Scatter(
     x=[ROOT],
     y=[0],
@@ -46,7 +49,8 @@ def beam_figure(tree: BeamTree, codes: Sequence[int], first_codes: Sequence[str]
 
     first_codes: labels of the codes of level 0.
     """
-    rows, marked = _rows(tree), np.zeros(len(tree), dtype=bool)
+    rows = _rows(tree)
+    marked = np.zeros(len(tree), dtype=bool)
     marked[tree.lineage(codes)] = True
     return Figure(
         [

@@ -100,7 +100,8 @@ def beam_tree(trace: Sequence[LevelTrace]) -> BeamTree:
     """Build the tree from the trace of an exact search."""
     columns, mass = [], []
     # (w,) indices and log-probabilities of the open beams
-    beams, log_probs = np.array([-1]), np.zeros(1)
+    beams = np.array([-1])
+    log_probs = np.zeros(1)
     size = 0
     for depth, level in enumerate(trace):
         log_prob = log_probs[level.parent] + level.step_log_prob
@@ -120,7 +121,8 @@ def beam_tree(trace: Sequence[LevelTrace]) -> BeamTree:
                 np.where(level.kept, Fate.ENDED, Fate.DROPPED),
             )
         )
-        beams, log_probs = size + np.flatnonzero(level.kept), log_prob[level.kept]
+        beams = size + np.flatnonzero(level.kept)
+        log_probs = log_prob[level.kept]
         size += len(level.code)
     arrays = [*map(np.concatenate, zip(*columns, strict=True)), np.array(mass)]
     tree = BeamTree(*arrays)

@@ -52,7 +52,8 @@ class CodeSearch:
     """The codes of an index. Making one reads all embeddings once. Thread-safe."""
 
     def __init__(self, profiles: Profiles):
-        self.profiles, self.index = profiles, profiles.index
+        self.profiles = profiles
+        self.index = profiles.index
         self.words = profiles.words
         # level of the first code that is searched for
         self.first = int(profiles.engine.first_code_is_modality)
@@ -69,7 +70,8 @@ class CodeSearch:
         sizes, packed = self.index.code_sizes, self.index.packed
         patterns: list[Pattern] = [(None,) * self.first]
         # items, and the code that each has
-        rows, group = np.arange(self.index.n), np.zeros(self.index.n, np.int64)
+        rows = np.arange(self.index.n)
+        group = np.zeros(self.index.n, np.int64)
         found: list[Pattern] = []
         members, counts = [], []
         for level, field in list(enumerate(fields(sizes)))[self.first :]:
@@ -177,7 +179,8 @@ class CodeSearch:
 
     def _rows(self, pattern: Pattern) -> np.ndarray:
         """Rows of an even sample of the matching items (s,), ascending."""
-        table, prefixes = self.profiles.table, [pattern]
+        table = self.profiles.table
+        prefixes = [pattern]
         # of each kind, since a prefix is looked up without a scan
         if pattern[: self.first] == (None,):
             prefixes = [(kind, *pattern[1:]) for kind in range(table.code_sizes[0])]

@@ -192,7 +192,8 @@ class Comparison:
         usual = (
             self.engine.decoder.config.decoder_weight if decoder_weight is None else decoder_weight
         )
-        index, embeddings = self.engine.index, query.embeddings.float().cpu().numpy()
+        index = self.engine.index
+        embeddings = query.embeddings.float().cpu().numpy()
         rows = None if modality is None else np.flatnonzero(index.modalities == modality)
         walk = faiss.SearchParametersHNSW(
             efSearch=EFFORT, sel=None if rows is None else faiss.IDSelectorBatch(rows)
@@ -241,7 +242,8 @@ def rank_agreement(by_system: Sequence[SystemResults]) -> Agreement:
     for ranks_of_system, results in zip(ranks, by_system, strict=True):
         ranks_of_system[np.searchsorted(rows, results.rows)] = np.arange(1, len(results.rows) + 1)
     present = (ranks > 0).astype(int)
-    common, sizes = present @ present.T, present.sum(axis=1)
+    common = present @ present.T
+    sizes = present.sum(axis=1)
     both = present[:, None] & present[None]  # (s, s, u)
     moved = (np.abs(ranks[:, None] - ranks[None]) * both).sum(axis=2)
     return Agreement(

@@ -38,7 +38,8 @@ class Explanation:
 def explain(hit: Hit, tree: BeamTree, items: int, dense_rank: int) -> Explanation:
     """Explain a hit. tree: all prefixes that an exact search for its query considered."""
     path = tree.lineage(hit.codes)
-    whole, last = len(path) == tree.levels, path[-1:]
+    whole = len(path) == tree.levels
+    last = path[-1:]
     generated = whole and tree.fate[last[0]] == Fate.FOUND
     best = tree.prefixes()[int(np.flatnonzero(tree.level == tree.levels - 1)[0])]
     differs = np.flatnonzero(np.array(best) != np.array(hit.codes))

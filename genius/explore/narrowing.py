@@ -119,10 +119,8 @@ def narrowing(
         columns = zip(valid.tolist(), probabilities.tolist(), counts.tolist(), strict=True)
         choices = {one: CodeChoice(one, share, items) for one, share, items in columns}
         chosen = choices.pop(code)
-        others, masked = (
-            _by_probability(choices.values()),
-            max(0.0, 1 - float(np.exp(most) * shares.sum())),
-        )
+        others = _by_probability(choices.values())
+        masked = max(0.0, 1 - float(np.exp(most) * shares.sum()))
         one_id = bool((before.packed[0] == before.packed[-1]).all())  # they are sorted
         steps.append(CodeStep(chosen, others, masked, one_id, sample(matches)))
         before = matches

@@ -114,7 +114,8 @@ def change_code(profiles: Profiles, codes: Sequence[int], level: int, most: int)
     Behind the changed code the others stay as far as an item has them. The NEAREST codes of this
     place follow, then those of most items, each with another meaning.
     """
-    before, after = tuple(codes[:level]), codes[level + 1 :]
+    before = tuple(codes[:level])
+    after = codes[level + 1 :]
     groups: list[Group] = []
     told: set[str] = set()
     for code in codes_beside(profiles, before, codes[level]):

@@ -60,7 +60,8 @@ def query_notes(
     """Sentences about a query. match: the word for its results. holds: what the collection holds.
     english: whether the run reads English alone. reading: of the query's words.
     """
-    text, notes = query.text.strip() if normalize_text(query.text) else "", []
+    text = query.text.strip() if normalize_text(query.text) else ""
+    notes = []
     if reading and (wanted := READINGS[reading.understood]) not in engine.versions.current.kinds:
         notes.append(f"You seem to ask for {KINDS[wanted]}, which this collection does not have.")
     if text and not any(map(str.isalnum, text)):
@@ -117,7 +118,8 @@ def is_instruction(text: str, instructions: Sequence[str]) -> bool:
 
 def words_read(encoder: Encoder | NoEncoder, query: Query) -> int | None:
     """How many words of a text the encoder reads; None: all."""
-    words, low = query.text.split(), 1
+    words = query.text.split()
+    low = 1
     high = len(words)
     while low < high:  # the fewest words whose tokens are those of the whole text
         middle = (low + high) // 2

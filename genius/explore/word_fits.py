@@ -130,7 +130,8 @@ class WordFits:
         if len(self.words) < MIN_WORDS and encode:
             self.words = common_words()
         self.number = {singular(word): place for place, word in enumerate(self.words)}
-        self.center, self.near = np.zeros(index.embeddings.shape[1]), None
+        self.center = np.zeros(index.embeddings.shape[1])
+        self.near = None
         if encode and self.words:
             vectors = encode(self.words)
             self.center = vectors.mean(0)
@@ -140,7 +141,9 @@ class WordFits:
 
     def _limits(self, rows: np.ndarray) -> np.ndarray:
         """(w,) the similarity above which an item is near to a word."""
-        words, values, texts = [], [], 0
+        words = []
+        values = []
+        texts = 0
         for part in _blocks(rows):
             having = self._having(part).tocoo()
             words.append(having.col)
@@ -196,7 +199,8 @@ class WordFits:
         """The name of the items at these rows (s,)."""
         fits = self.of(rows)
         few = min(MIN_ITEMS, len(rows))
-        counts, least = np.asarray(fits.sum(0)).ravel(), max(few, MIN_SHARE * len(rows))
+        counts = np.asarray(fits.sum(0)).ravel()
+        least = max(few, MIN_SHARE * len(rows))
         weights = self.weights(counts, len(rows))
         likely = np.where(counts >= least, weights, 0)
         best = [
@@ -322,7 +326,8 @@ def largest(values: np.ndarray, top: int) -> list[int]:
 
 def kind_centers(index: Index) -> np.ndarray:
     """(kinds, d) float32, the mean embedding of each kind; reads all embeddings once."""
-    kinds, width = len(Modality), index.embeddings.shape[1]
+    kinds = len(Modality)
+    width = index.embeddings.shape[1]
     sums = np.zeros((kinds, width))
     for start in range(0, index.n, BLOCK):
         kind = np.eye(kinds, dtype=np.float32)[index.modalities[start : start + BLOCK]]

@@ -17,7 +17,8 @@ def table_health(table: IDTable, modalities: np.ndarray) -> dict[str, Any]:
 
     modalities (n,): by row.
     """
-    items, sizes = CodeTable(table).match(()), table.code_sizes
+    items = CodeTable(table).match(())
+    sizes = table.code_sizes
     pairs = modalities[table.rows].astype(np.int64) * sizes[0] + items.codes(0)
     counts = np.bincount(pairs, minlength=(int(modalities.max()) + 1) * sizes[0])
     buckets = table.bucket_sizes(table.ids)

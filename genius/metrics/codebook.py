@@ -170,7 +170,8 @@ def _checked(codes: np.ndarray) -> np.ndarray:
 
 def _read_rows(rows: list[Any]) -> np.ndarray:
     """(n, M) the codes of rows that are texts or lists. Raises ValueError."""
-    codes, first = [], None
+    codes = []
+    first = None
     for number, row in enumerate(rows):
         row = row.tolist() if isinstance(row, np.ndarray) else row
         tokens = _split(row) if isinstance(row, str) else row if isinstance(row, list) else [row]

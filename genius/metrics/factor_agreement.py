@@ -68,7 +68,8 @@ def factor_table(
     first, the modality. Each factor is measured on the items that have it; the module's docstring
     defines the figures.
     """
-    rng, table = np.random.default_rng(seed), []
+    rng = np.random.default_rng(seed)
+    table = []
     for name, values in factors.items():
         known = values >= 0
         levels = [
@@ -112,7 +113,8 @@ def adjusted_mutual_information(orders: Sequence[np.ndarray], codes: np.ndarray)
     # the page needs none of it
     from sklearn.metrics.cluster import contingency_matrix, expected_mutual_information
 
-    values, one_group = orders[0], np.zeros_like(codes)
+    values = orders[0]
+    one_group = np.zeros_like(codes)
     entropy, code_entropy = (conditional_entropy(labels, one_group) for labels in (values, codes))
     expected = expected_mutual_information(
         contingency_matrix(values, codes, sparse=True), len(values)
@@ -147,7 +149,8 @@ def _level_figures(
 ) -> dict[str, float | None]:
     """The figures of one level of codes (n, M) for a factor (n,); draws from rng."""
     level_codes = codes[:, level]
-    before, after = _number_prefixes(codes[:, :level]), _number_prefixes(codes[:, : level + 1])
+    before = _number_prefixes(codes[:, :level])
+    after = _number_prefixes(codes[:, : level + 1])
     by_chance = np.mean(
         [conditional_entropy(shuffled_within(values, before, rng), after) for _ in range(SHUFFLES)]
     )

@@ -33,7 +33,8 @@ class Absent(nn.Module):
 
     def __init__(self, config: Any):
         super().__init__()
-        self.config, self.dim = config, config.dim
+        self.config = config
+        self.dim = config.dim
 
     def refuse(self, *_: Any, **__: Any) -> NoReturn:
         """Raises UserError, always."""

@@ -172,11 +172,13 @@ class IDDecoder(SavedModule):
         """(b, M, V) scaled geometry of each level's codes given the codes before; 0 for other
         tokens.
         """
-        logits, residual = [], z
+        logits = []
+        residual = z
         with torch.autocast(z.device.type, enabled=False):  # distances need full precision
             for level, codebook in enumerate(self.codebooks):
                 scaled = codeword_scores(residual, codebook) * self.log_scales[level].exp()
-                start, end = self.config.offsets[level], self.config.offsets[level] + len(codebook)
+                start = self.config.offsets[level]
+                end = self.config.offsets[level] + len(codebook)
                 logits.append(F.pad(scaled, (start, self.config.vocabulary - end)))
                 residual = residual - codebook[codes[:, level]]
         return torch.stack(logits, dim=1)

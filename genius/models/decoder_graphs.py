@@ -72,7 +72,8 @@ class GraphedDecoder(IncrementalDecoder):
 
     def start(self, z: Tensor, beams: int) -> DecoderCache:
         """As `IncrementalDecoder.start`, of z (b, d)."""
-        key, self._current = (beams,), None
+        key = (beams,)
+        self._current = None
 
         def compute(given: Inputs) -> Results:
             return IncrementalDecoder.start(self, given[0], beams), None
@@ -95,10 +96,8 @@ class GraphedDecoder(IncrementalDecoder):
         if self._current is None or cache is not self._current[0]:
             return super().step(cache, parents, codes, whole_vocabulary)
         inputs = () if parents is None or codes is None else (parents, codes)
-        key, state = (
-            (*self._current[1], whole_vocabulary, inputs[0].shape[1] if inputs else 1),
-            _copied(cache),
-        )
+        key = (*self._current[1], whole_vocabulary, inputs[0].shape[1] if inputs else 1)
+        state = _copied(cache)
 
         def compute(given: Inputs) -> Results:
             after = _copied(state)

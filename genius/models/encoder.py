@@ -111,7 +111,8 @@ class Encoder(nn.Module):
                 else "this encoder has no feature fusion; train it with encoder.fusion=feature"
             )
         if cfg.pop("blip", False):
-            self.clip, custom = BlipTowers(**cfg, grounded=fused), False
+            self.clip = BlipTowers(**cfg, grounded=fused)
+            custom = False
         else:
             self.clip, custom = open_clip_model(cfg)
         if residual_heads:
@@ -178,7 +179,8 @@ class Encoder(nn.Module):
         """
         image: Any = towers.image_tower(image_tower)  # timm has no types
         text = towers.text_tower(text_tower)
-        pretrained, residual = image.pretrained_cfg, settings.head == "residual"
+        pretrained = image.pretrained_cfg
+        residual = settings.head == "residual"
         classifier = image.get_classifier()
         head = "linear" if residual else settings.head
         model = {
@@ -360,7 +362,8 @@ class Encoder(nn.Module):
 
     def _encode_trimmed_texts(self, tokens: Tensor) -> Tensor:
         """(b, n) -> (b, d): open_clip's arithmetic with its attention mask cut to n."""
-        tower, n = self.clip.text, tokens.shape[1]
+        tower = self.clip.text
+        n = tokens.shape[1]
         x = tower.token_embedding(tokens) + tower.positional_embedding[:n]
         x = tower.transformer(x, attn_mask=tower.attn_mask[:n, :n])
         # the end token has the highest number

@@ -70,10 +70,8 @@ class FeatureFusionEncoder(Encoder):
         """(b, d) normalized embeddings of b inputs, some of which lack an image or a text;
         arguments as Encoder's.
         """
-        tokens, image_tokens = (
-            self._all_tokens(tokens, text_mask),
-            self._image_tokens(pixels, image_mask),
-        )
+        tokens = self._all_tokens(tokens, text_mask)
+        image_tokens = self._image_tokens(pixels, image_mask)
         if isinstance(self.clip, BlipTowers):
             fused = self.clip.text(tokens, image_tokens)
         else:
@@ -147,7 +145,8 @@ def fusion_layers(dim: int, layers: int) -> nn.Module:
 
 def check_towers(clip: Any) -> None:
     """Raise UserError if a tower does not give its tokens."""
-    visual, text = clip.visual, getattr(clip, "text", clip)
+    visual = clip.visual
+    text = getattr(clip, "text", clip)
     pooled = isinstance(visual, TimmModel) and "pool" in visual.head._modules
     if pooled or not isinstance(visual, TimmModel | VisionTransformer):
         raise UserError(
@@ -181,7 +180,8 @@ def image_tokens(clip: Any, pixels: Tensor) -> Tensor:
 
 def text_tokens(clip: Any, tokens: Tensor) -> Tensor:
     """(b, n) -> (b, n, d): the projected tokens of open_clip's text tower."""
-    tower, n = getattr(clip, "text", clip), tokens.shape[1]
+    tower = getattr(clip, "text", clip)
+    n = tokens.shape[1]
     states = tower.token_embedding(tokens) + tower.positional_embedding[:n]
     states = tower.transformer(states, attn_mask=tower.attn_mask[:n, :n])
     return tower.ln_final(states) @ tower.text_projection

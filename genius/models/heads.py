@@ -110,11 +110,13 @@ def fold_standardization(head: nn.Module, mean: Tensor, std: Tensor) -> None:
     """
     if isinstance(head, Projection):
         head.weight.div_(std[:, None])
-        bias, shift = None, mean @ head.weight
+        bias = None
+        shift = mean @ head.weight
     else:
         first = next(layer for layer in head.modules() if isinstance(layer, nn.Linear))
         first.weight.div_(std)
-        bias, shift = first.bias, first.weight @ mean
+        bias = first.bias
+        shift = first.weight @ mean
     if bias is not None:
         bias.sub_(shift)
     elif mean.any():

@@ -64,7 +64,8 @@ class DecoderCache:
             *self.keys_values.shape[:2], len(queries), *self.keys_values.shape[3:]
         )
         kept[..., :rows, :] = self.keys_values[:, :, queries, :, :rows]
-        self.keys_values, self.prefix_keys_values = kept, self.prefix_keys_values[:, :, queries]
+        self.keys_values = kept
+        self.prefix_keys_values = self.prefix_keys_values[:, :, queries]
         self.ancestors, self.residual = self.ancestors[queries], self.residual[queries]
 
 
@@ -161,7 +162,9 @@ class IncrementalDecoder:
         over the whole vocabulary, as the published search scores, or without whole_vocabulary a
         log-softmax over the codes of the level only.
         """
-        config, level, queries = self.config, len(cache.widths), len(cache.ancestors)
+        config = self.config
+        level = len(cache.widths)
+        queries = len(cache.ancestors)
         device = cache.ancestors.device
         tokens = torch.full((queries, 1), START, device=device)
         if parents is not None and codes is not None:
@@ -175,7 +178,8 @@ class IncrementalDecoder:
         cache.ancestors = torch.cat([cache.ancestors, itself], dim=-1)
         cache.widths.append(width)
         hidden = self._hidden(cache, tokens)  # (r, m)
-        first, end = config.offsets[level], config.offsets[level] + config.code_sizes[level]
+        first = config.offsets[level]
+        end = config.offsets[level] + config.code_sizes[level]
         head, own = (
             (self._head, slice(first, end))
             if whole_vocabulary
@@ -204,7 +208,8 @@ class IncrementalDecoder:
         m).
         """
         heads = (self.config.heads, self.config.head_width)
-        mask, end = self._mask(cache), sum(cache.widths)
+        mask = self._mask(cache)
+        end = sum(cache.widths)
         past = end - tokens.shape[1]
         x = self._embedding[tokens.flatten()]  # (r, m)
         for layer, kv, prefix_kv in zip(

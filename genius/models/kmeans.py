@@ -56,7 +56,8 @@ def lloyd(points: Tensor, k: int, iterations: int, seed: int, sample: int = 0) -
 
     if sample:
         points = draw(sample * k)
-    centroids, before = draw(k), None
+    centroids = draw(k)
+    before = None
     for _ in range(iterations):
         nearest = nearest_centroids(points, centroids)
         sizes = torch.bincount(nearest, minlength=k)

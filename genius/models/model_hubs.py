@@ -24,9 +24,11 @@ def quiet_hub() -> Iterator[None]:
     """Silence the clients of hubs, which log dozens of lines when a hub is out of reach, and their
     progress bars.
     """
-    root, clients = logging.getLogger(), [logging.getLogger(name) for name in CLIENTS]
+    root = logging.getLogger()
+    clients = [logging.getLogger(name) for name in CLIENTS]
     levels = [client.level for client in clients]
-    verbosity, bars = transformers_logging.get_verbosity(), not are_progress_bars_disabled()
+    verbosity = transformers_logging.get_verbosity()
+    bars = not are_progress_bars_disabled()
 
     def not_open_clip(record: logging.LogRecord) -> bool:  # which logs to the root logger
         return Path(record.pathname).parent.name != "open_clip"

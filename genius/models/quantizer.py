@@ -133,7 +133,8 @@ class ResidualQuantizer(SavedModule):
 
         modality (b,): forces the first code, as for candidates, whose modality is known.
         """
-        residual, codes = z, []
+        residual = z
+        codes = []
         for level, codebook in enumerate(self.codebooks):
             code = self._nearest(level, residual, modality)
             residual = residual - codebook[code]
@@ -154,7 +155,10 @@ class ResidualQuantizer(SavedModule):
         """Quantize a training batch z (b, d), modality (b,); in train mode this updates the
         codebooks.
         """
-        residual, quantized, losses, codes = z, torch.zeros_like(z), [], []
+        residual = z
+        quantized = torch.zeros_like(z)
+        losses = []
+        codes = []
         modality_loss = z.new_zeros(())
         if self.config.modality_code == "classifier":
             modality_loss = F.cross_entropy(self.classifier(z), modality)
@@ -206,10 +210,8 @@ class ResidualQuantizer(SavedModule):
         """
         codebook = self._buffer("codebook", level)  # (k, d)
         # (k,), (k, d)
-        cluster_size, embed_avg = (
-            self._buffer("cluster_size", level),
-            self._buffer("embed_avg", level),
-        )
+        cluster_size = self._buffer("cluster_size", level)
+        embed_avg = self._buffer("embed_avg", level)
         batch_size, batch_sum = cluster_statistics(residual, code, len(codebook))
         cluster_size.lerp_(batch_size, 1 - self.config.decay)
         embed_avg.lerp_(batch_sum, 1 - self.config.decay)
@@ -269,7 +271,8 @@ def rotate(source: Tensor, target: Tensor) -> Tensor:
     """
     source_norm = source.norm(dim=-1, keepdim=True).clamp_min(1e-6)
     target_norm = target.norm(dim=-1, keepdim=True).clamp_min(1e-6)
-    u, v = (source / source_norm).detach(), (target / target_norm).detach()
+    u = (source / source_norm).detach()
+    v = (target / target_norm).detach()
     middle = F.normalize(u + v, dim=-1)
     turned = (
         source

@@ -46,12 +46,11 @@ class Reader(SavedModule):
 
     def __init__(self, config: ReaderConfig):
         super().__init__()
-        self.config, c = config, config.channels
-        self.word, self.whole, self.picture = (
-            nn.Linear(config.width, c),
-            nn.Linear(config.width, c),
-            nn.Embedding(2, c),
-        )
+        self.config = config
+        c = config.channels
+        self.word = nn.Linear(config.width, c)
+        self.whole = nn.Linear(config.width, c)
+        self.picture = nn.Embedding(2, c)
         self.windows = nn.ModuleList(nn.Conv1d(c, c, WINDOW, padding="same") for _ in range(LAYERS))
         self.tag, self.attention = nn.Linear(c, len(TAGS)), nn.Linear(c, HEADS)
         self.hidden = nn.Linear(HEADS * c + config.width + c, c)

@@ -42,7 +42,8 @@ def save_model(
     once.
     """
     (folder / "config.json").write_text(json.dumps(dataclasses.asdict(config), indent=1) + "\n")
-    tensors, stored = {}, set[int]()
+    tensors = {}
+    stored = set[int]()
     for name, tensor in model.state_dict().items():
         if name.startswith(exclude) or tensor.data_ptr() in stored:
             continue
@@ -101,7 +102,8 @@ class SavedModule(nn.Module):
 
 def _load_weights(model: nn.Module, stored: safe_open, optional: tuple[str, ...]) -> None:
     """Load weights, 8-bit ones too. Raises ValueError if they are not those of the model."""
-    weights, names = model.state_dict(), set(stored.keys())
+    weights = model.state_dict()
+    names = set(stored.keys())
     scales = {name + SCALE for name in names if stored.get_slice(name).get_dtype() == "I8"}
     loaded = {weight.data_ptr() for name, weight in weights.items() if name in names}
     missing = [

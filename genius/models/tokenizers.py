@@ -30,7 +30,8 @@ def make_tokenizer(text: Mapping[str, Any], known: int | None) -> Tokenizer:
     if the tokenizer has options other than TokenizerOptions, holds no words, or words that the
     tower does not know.
     """
-    length, options = text.get("context_length", 77), _options(text)
+    length = text.get("context_length", 77)
+    options = _options(text)
     if "hf_tokenizer_name" in text:
         name = text["hf_tokenizer_name"]
         tokenizer = HFTokenizer(

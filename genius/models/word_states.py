@@ -39,7 +39,8 @@ def _states(encoder: Encoder, texts: Sequence[Sequence[str]]) -> list[Tensor]:
     """The states of the words (n, u) of each text."""
     empty, letter = encoder.tokenizer(["", "a"])
     padding = int(empty[-1])
-    special, before = _length(empty, padding), int(empty[0] == letter[0])
+    special = _length(empty, padding)
+    before = int(empty[0] == letter[0])
     words = [shorten_text(word) for text in texts for word in text]
     alone = iter(_length(row, padding) - special for row in encoder.tokenizer(words))
     counts = [[next(alone) for _ in text] for text in texts]

@@ -71,7 +71,8 @@ def beam_search(
                 scores = Scores((scores.log_probs + kinds).log_softmax(-1), scores.gains + kinds)
             first_log_probs = scores.log_probs
         continuations = _continuations(prefixes, trie, scores, level)  # (c,)
-        lowest, queries = trie.lowest(continuations.node), len(prefixes.query)
+        lowest = trie.lowest(continuations.node)
+        queries = len(prefixes.query)
         width = beams * TRACE_FACTOR if trace else beams
         # (b, v or more)
         best = best_positions(continuations.score, lowest, continuations.query, queries, width)
@@ -96,13 +97,12 @@ def beam_search(
 
 def _continuations(prefixes: Prefixes, trie: Trie, scores: Scores, level: int) -> Continuations:
     """All valid continuations (c,) of all beams."""
-    children, width = trie.children(prefixes.node.flatten(), level), prefixes.node.shape[1]
+    children = trie.children(prefixes.node.flatten(), level)
+    width = prefixes.node.shape[1]
     owner, code = children.owner, children.code
     position = owner * scores.gains.shape[1] + code
-    log_prob, score = (
-        scores.log_probs.take(position),
-        prefixes.score.flatten()[owner] + scores.gains.take(position),
-    )
+    log_prob = scores.log_probs.take(position)
+    score = prefixes.score.flatten()[owner] + scores.gains.take(position)
     return Continuations(owner // width, owner % width, code, children.node, log_prob, score)
 
 

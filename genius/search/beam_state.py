@@ -85,7 +85,10 @@ class Recorder:
         self, queries: int, beams: int, trie: Trie, device: torch.device, trace: bool = False
     ):
         """beams: kept at each level."""
-        self._trie, self._beams, self._width, self._level = trie, beams, 0, 0
+        self._trie = trie
+        self._beams = beams
+        self._width = 0
+        self._level = 0
         # low, high, depth
         self._ranges = torch.zeros(3, queries, beams, dtype=torch.long, device=device)
         # scores, log_probs

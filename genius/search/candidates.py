@@ -48,7 +48,8 @@ class Candidates:
     ) -> "Candidates":
         """The items at these positions (t,) of the table; query (t,) ascending."""
         counts = np.bincount(query, minlength=queries)
-        rows, ids = table.rows[position].astype(np.int64), table.ids_of(position)
+        rows = table.rows[position].astype(np.int64)
+        ids = table.ids_of(position)
         return cls(query, rows, ids, positions_in_lists(counts) + 1, counts)
 
 
@@ -89,11 +90,13 @@ class CandidateSearch:
         first codes; items of those that it rules out are no candidates. settle, trace: of
         `beam_search`. stopwatch: gets the stages "beam" and "scan".
         """
-        watch, found = stopwatch or Stopwatch(z.device, len(z)), None
+        watch = stopwatch or Stopwatch(z.device, len(z))
+        found = None
         allowed = None
         if kinds is not None and not prefix:
             possible = possible_kinds(kinds, pool.trie.first_codes)
-            kinds, allowed = kinds.masked_fill(~possible, IMPOSSIBLE), possible.cpu().numpy()
+            kinds = kinds.masked_fill(~possible, IMPOSSIBLE)
+            allowed = possible.cpu().numpy()
         query, position = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         if mode != "scan":
             with watch.stage("beam"):

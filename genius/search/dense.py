@@ -30,19 +30,19 @@ def flat_search(
     these. Equal cosines are ordered by row, but which of several that equal the k-th one are found
     is left to faiss.
     """
-    queries, metric = _float32(queries), faiss.METRIC_INNER_PRODUCT
+    queries = _float32(queries)
+    metric = faiss.METRIC_INNER_PRODUCT
     best = np.full((len(queries), k), -np.inf, dtype=np.float32)
     found = np.full((len(queries), k), -1, dtype=np.int64)
     for part in _parts(np.arange(len(embeddings)) if rows is None else np.unique(rows)):
         cosines, places = faiss.knn(
             queries, _float32(embeddings[part]), min(k, len(part)), metric=metric
         )
-        best, found = (
-            np.concatenate([best, cosines], axis=1),
-            np.concatenate([found, part[places]], axis=1),
-        )
+        best = np.concatenate([best, cosines], axis=1)
+        found = np.concatenate([found, part[places]], axis=1)
         order = np.lexsort((found, -best), axis=1)[:, :k]
-        best, found = np.take_along_axis(best, order, 1), np.take_along_axis(found, order, 1)
+        best = np.take_along_axis(best, order, 1)
+        found = np.take_along_axis(found, order, 1)
     return best, found
 
 

@@ -96,7 +96,8 @@ class Engine:
         reader: reads what queries ask for; without one an instruction and a text are one sentence
         for the encoder.
         """
-        self.device, self.run = torch.device(device), run
+        self.device = torch.device(device)
+        self.run = run
         normalize = run is not None and run.manifest.get("normalize_embeddings", False)
         requests = None
         if reader is not None and isinstance(encoder, Encoder):
@@ -124,7 +125,8 @@ class Engine:
 
     @classmethod
     def _load(cls, run: Path | str, device: str | None) -> Self:
-        chosen, opened = usable_device(device), Run(local_run(run))
+        chosen = usable_device(device)
+        opened = Run(local_run(run))
         folder = opened.folder
         quantizer = load_quantizer(folder("quantizer"))
         if chosen.type == "cpu" and not isinstance(quantizer, NoCodewords):
@@ -283,7 +285,8 @@ class Engine:
             queries = Query(queries)
         if isinstance(queries, Query):
             return self.search([queries], options)[0]
-        batch, queries = self._batch_options(options), checked_queries(queries)
+        batch = self._batch_options(options)
+        queries = checked_queries(queries)
         results = self.batcher.run(self._search, queries, batch, batch_size(batch.options.beams))
         if batch.options.prefix or batch.options.added:
             return results  # of some items, which are far from what the others would have been
@@ -313,7 +316,8 @@ class Engine:
         pool: the candidates, with their trie on this device; None: those of the index that the
         options allow.
         """
-        resolved, version = self.resolved(options), self.versions.current
+        resolved = self.resolved(options)
+        version = self.versions.current
         # here, so that only its callers wait while it is collected
         pool = pool or version.pool_of(options)
         return self.batcher.call(partial(self.retriever.retrieve, encoded, resolved, version, pool))
@@ -340,7 +344,8 @@ class Engine:
         """The k nearest items by embedding, exactly: (cosines, rows), (b, k) each; see
         `flat_search`.
         """
-        k, queries = checked_k(k), checked_queries(queries)
+        k = checked_k(k)
+        queries = checked_queries(queries)
         return flat_search(self.index.embeddings, self.encode(queries).embeddings.cpu().numpy(), k)
 
     def _batch_options(self, options: SearchOptions | None) -> BatchOptions:

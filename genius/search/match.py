@@ -31,7 +31,8 @@ def kind_of(query: Query, result: SearchResult) -> str:
     """The reading or, where nothing was read, such as: image to text."""
     if result.reading:
         return result.reading.name
-    asked, found = Modality.of(query.text, query.image), result.hits[0].item.modality
+    asked = Modality.of(query.text, query.image)
+    found = result.hits[0].item.modality
     return f"{asked.name.lower()} to {found.name.lower()}"
 
 
@@ -44,7 +45,8 @@ def signals(hits: Sequence[Hit], image_length: float) -> tuple[float, ...]:
     log-probability of the first result's ID.
     """
     first = hits[:FIRST]
-    cosines, scores = [hit.cosine for hit in first], [hit.fused or 0.0 for hit in first]
+    cosines = [hit.cosine for hit in first]
+    scores = [hit.fused or 0.0 for hit in first]
     length = math.log(image_length) if image_length else 0.0
     return cosines[0], fmean(cosines), scores[0], fmean(scores), length, hits[0].log_prob
 
@@ -71,10 +73,13 @@ class MatchWords:
     """The words of a run."""
 
     def __init__(self, run: Run | None):
-        self.order, self.only_weak, self.weights = "", list[str](), dict[str, list[float]]()
+        self.order = ""
+        self.only_weak = list[str]()
+        self.weights = dict[str, list[float]]()
         recorded = run.manifest.get("match") if run else None
         if run and recorded and recorded["models"] == record_of(run, "", {})["models"]:
-            self.order, self.only_weak = recorded["order"], recorded.get("only_weak", [])
+            self.order = recorded["order"]
+            self.only_weak = recorded.get("only_weak", [])
             self.weights = {
                 kind: own for kind, own in recorded["weights"].items() if len(own) == SIGNALS + 1
             }

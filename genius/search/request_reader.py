@@ -46,7 +46,8 @@ WITHOUT_CONTENT = ("similar", "caption")  # readings for which the picture is al
 # readings of which all words are content if none seems to be
 NEEDS_WORDS = ("photo", "paraphrase", "answer")
 # a word that is left out as in web search, and how sure that is
-MINUS, SURE = re.compile(r"-[^\W\d]"), 10.0
+MINUS = re.compile(r"-[^\W\d]")
+SURE = 10.0
 EDGES = " \t\n.,;:!?\"'“”‘’«»()[]<>–—"  # characters around a content that are none of it
 
 
@@ -70,7 +71,8 @@ class RequestReader:
 
     def __init__(self, reader: Reader, encoder: Encoder, instructions: Iterable[Instruction]):
         """instructions: those of training, with the modalities of their queries and results."""
-        self.reader, self.encoder = reader.to(encoder.device).eval(), encoder
+        self.reader = reader.to(encoder.device).eval()
+        self.encoder = encoder
         self.known: dict[str, set[tuple[bool, Modality]]] = {
             text: set() for text in reader.config.instructions.values()
         }
@@ -112,7 +114,8 @@ class RequestReader:
     def _understood(self, query: Query, kinds: Collection[Modality]) -> Understood:
         if query.reading == UNREAD:
             return Understood(query.instruction, query.text, None)
-        has_picture, words = isinstance(query.image, Image), query.instruction or query.text
+        has_picture = isinstance(query.image, Image)
+        words = query.instruction or query.text
         names = READINGS_OF_PICTURES if has_picture else READINGS_OF_WORDS
         read = self._read[words, has_picture] if words.split() else None
         probabilities = {name: float(name == PICTURE_ALONE) for name in names}
@@ -127,7 +130,8 @@ class RequestReader:
             else [name for name in names if READINGS[name] in kinds] or list(names)
         )
         name = max(possible, key=lambda one: (probabilities[one], one == "similar"))
-        content, left_out = query.text, ""
+        content = query.text
+        left_out = ""
         is_known = query.instruction in self.known
         if read and (not query.instruction or not (query.text or is_known)):
             content, left_out = marked(words, read.tags, name, not has_picture)
@@ -158,7 +162,8 @@ class RequestReader:
         """The sentence that training knew for such queries, or for the next best reading; empty if
         it knew neither.
         """
-        known, asking = self.reader.config.instructions, query.name.lower()
+        known = self.reader.config.instructions
+        asking = query.name.lower()
         return known.get(f"{asking} {name}") or known.get(f"{asking} {NEXT_BEST.get(name, '')}", "")
 
 
@@ -212,11 +217,16 @@ def best_run(gains: np.ndarray) -> tuple[int, int]:
     """Start and end of the run of gains (n,) with the largest sum; an empty one if none is
     positive.
     """
-    best, run, start, total = 0.0, (0, 0), 0, 0.0
+    best = 0.0
+    run = (0, 0)
+    start = 0
+    total = 0.0
     for place, gain in enumerate(gains.tolist()):
         if total <= 0:
-            start, total = place, 0.0
+            start = place
+            total = 0.0
         total += gain
         if total > best:
-            best, run = total, (start, place + 1)
+            best = total
+            run = (start, place + 1)
     return run

@@ -122,7 +122,8 @@ def one_of_each(
     """
     query, place = np.nonzero(ranked.rows >= 0)
     rows = ranked.rows[query, place]
-    items, embeddings = index.items(rows), index.embeddings[rows].astype(np.float32)
+    items = index.items(rows)
+    embeddings = index.embeddings[rows].astype(np.float32)
     places: list[list[int]] = []
     shown: list[list[list[Item]]] = []
     for number in range(len(ranked.rows)):
@@ -174,7 +175,8 @@ def fetch_hits(
 
 def generated_ids(beams: Beams, table: IDTable) -> list[list[GeneratedID]]:
     """The IDs or prefixes that were generated for each query, best first."""
-    low, high = beams.low.cpu().numpy(), beams.high.cpu().numpy()
+    low = beams.low.cpu().numpy()
+    high = beams.high.cpu().numpy()
     is_beam = high > low  # else padding
     first, last = table.codes(low), table.codes(np.where(is_beam, high - 1, low))  # (b, w, M)
     scores, log_probs, depths = (

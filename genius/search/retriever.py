@@ -149,7 +149,8 @@ class Retriever:
         self, queries: Sequence[Query], kinds: Collection[Modality] = tuple(Modality)
     ) -> EncodedQueries:
         """Read, encode and fuse b queries as one batch. kinds: that results can have."""
-        watch, requests = Stopwatch(self.device, len(queries)), None
+        watch = Stopwatch(self.device, len(queries))
+        requests = None
         asked = [(query.instruction, query.text) for query in queries]
         if self._reader is not None:
             with watch.stage("read"):
@@ -226,7 +227,9 @@ class Retriever:
         candidates: Candidates,
         options: ResolvedOptions,
     ) -> RankedCandidates:
-        index, unwanted, requests = version.index, None, encoded.requests
+        index = version.index
+        unwanted = None
+        requests = encoded.requests
         if requests and requests.left_out.any():
             left_out = requests.left_out.cpu().numpy()
             unwanted = shows_left_out(
@@ -286,7 +289,8 @@ class Retriever:
             ids_per_query = [
                 [found for found in ids if found.score > IMPOSSIBLE / 2] for ids in ids_per_query
             ]
-        embeddings, z = encoded.embeddings.cpu().numpy(), encoded.z.cpu().numpy()
+        embeddings = encoded.embeddings.cpu().numpy()
+        z = encoded.z.cpu().numpy()
         image_lengths = (
             encoded.features.image.norm(dim=-1).tolist() if encoded.features else [0.0] * len(z)
         )

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 BLOCK = 1 << 16  # items that torch scans at once
 # parts of a scan that each thread takes, one after another; items of the smallest
-SHARE, LEAST = 16, 1 << 13
+SHARE = 16
+LEAST = 1 << 13
 # queries that are scanned together; fewer than FEW are scanned one after another
 TOGETHER, FEW = 32, 6
 MANY_ITEMS = 2_000_000  # of a larger pool only what lies below the nearest prefixes is scanned
@@ -98,7 +99,9 @@ class Scan:
     """The items of one pool, to be scanned; any number of threads may share it."""
 
     def __init__(self, pool: Pool, codewords: Codewords):
-        self._table, self._trie, self._codewords = pool.table, pool.trie, codewords
+        self._table = pool.table
+        self._trie = pool.trie
+        self._codewords = codewords
         self.norms = squared_norms(pool, codewords)  # (n,) on the trie's device
         self._kernels = compiling(pool.table.code_sizes) if pool.trie.device.type == "cpu" else None
 
@@ -119,7 +122,8 @@ class Scan:
 
         allowed: (b, first codes) bool, of each query the first codes of its results; None: all.
         """
-        products, below = self._codewords.products(z), CodeTable(self._table).range(prefix)
+        products = self._codewords.products(z)
+        below = CodeTable(self._table).range(prefix)
         if allowed is None or allowed.all():
             return self._scan(products, k, [(np.array([below.start]), np.array([below.stop]))])
         of_first = [CodeTable(self._table).range((code,)) for code in range(allowed.shape[1])]
@@ -145,7 +149,8 @@ class Scan:
             .cpu()
             .numpy()
         )
-        ranges, first = [], codes[:, 0].cpu().numpy()
+        ranges = []
+        first = codes[:, 0].cpu().numpy()
         for query, best in enumerate(order):
             if allowed is not None:
                 best = best[allowed[query][first[best]]]
@@ -192,7 +197,9 @@ class Scan:
                 (first, part, *piece)
                 for piece in _split(*ranges[0 if len(ranges) == 1 else first], SHARE * threads)
             ]
-        waiting, words, norms = iter(work), self._words, self.norms.numpy()
+        waiting = iter(work)
+        words = self._words
+        norms = self.norms.numpy()
 
         def scan() -> np.ndarray:
             heaps = np.full((len(products), k), PADDING)
@@ -219,14 +226,16 @@ class Scan:
         """Of all prefixes of two or, in large pools, three codes l: ranges (p,), codewords (p, l),
         ‖ẑ‖² (p,).
         """
-        everything, low = CodeTable(self._table).match(()), np.zeros(1, dtype=np.int64)
+        everything = CodeTable(self._table).match(())
+        low = np.zeros(1, dtype=np.int64)
         begins = np.arange(len(self._table)) == 0
         for level in range(min(max(SHARES), len(self._table.code_sizes))):
             column = everything.codes(level)
             begins[1:] |= column[1:] != column[:-1]
             if level + 1 > min(SHARES) and begins.sum() * PER_PREFIX > len(begins):
                 break
-            low, length = np.flatnonzero(begins), level + 1
+            low = np.flatnonzero(begins)
+            length = level + 1
         numbers = self._codewords.numbers(self._trie, torch.from_numpy(low).to(self.norms.device))[
             :, :length
         ]

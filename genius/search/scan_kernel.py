@@ -55,9 +55,12 @@ def build_kernels(code_sizes: tuple[int, ...]) -> Kernels:
         mask.append(field.mask)
     first = np.cumsum([0, *code_sizes[:-1]]).tolist()  # number of each level's first codeword
     kernels = _define(tuple(byte), tuple(shift), tuple(mask), tuple(first))
-    words, norms = id_words(np.zeros((2, width), np.uint8)), np.zeros(2, np.float32)
+    words = id_words(np.zeros((2, width), np.uint8))
+    norms = np.zeros(2, np.float32)
     products = np.zeros(sum(code_sizes), np.float32)
-    low, high, heaps = np.zeros(1, np.int64), np.ones(1, np.int64), np.zeros((1, 1), np.int64)
+    low = np.zeros(1, np.int64)
+    high = np.ones(1, np.int64)
+    heaps = np.zeros((1, 1), np.int64)
     for kernel, heap in zip(kernels, (heaps[0], heaps), strict=True):
         try:
             kernel(words, norms, products, low, high, heap)
@@ -103,7 +106,8 @@ def _score(key: np.int64) -> np.float32:
 @numba.njit(inline="always")
 def _replace_least(heap: np.ndarray, key: np.int64) -> None:
     """Put a larger key in the place of the least, which is heap[0]."""
-    at, end = 0, len(heap)
+    at = 0
+    end = len(heap)
     while True:
         child = 2 * at + 1
         if child + 1 < end and heap[child + 1] < heap[child]:

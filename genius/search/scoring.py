@@ -55,7 +55,8 @@ class Scorer:
     def next_level(self, prefixes: Prefixes) -> Scores:
         """Score the codes of the next level after the beams."""
         parents, codes = (prefixes.parent, prefixes.code) if self.level else (None, None)
-        level, self.level = self.level, self.level + 1
+        level = self.level
+        self.level = self.level + 1
         if self.cache is None:
             geometry = self._geometry(level, parents, codes)
             return Scores(geometry.log_softmax(-1), geometry)

@@ -90,7 +90,9 @@ class Versions:
         """run: as it was read when the index was loaded; without it `reload` never finds a newer
         version.
         """
-        self._newest, self._device, self._run = Version(index, device), device, run
+        self._newest = Version(index, device)
+        self._device = device
+        self._run = run
         # raises UserError: it does not become current
         self.before_newer: Callable[[Index], None] = lambda index: None
         self._reloading = threading.Lock()

@@ -57,10 +57,8 @@ class Matches:
     def filtered(self, level: int, code: int) -> "Matches":
         """The matches that have this code at a level after the end of the pattern."""
         assert level >= len(self.pattern)
-        chosen, pattern = (
-            self.codes(level) == code,
-            (*self.pattern, *(level - len(self.pattern)) * (None,), code),
-        )
+        chosen = self.codes(level) == code
+        pattern = (*self.pattern, *(level - len(self.pattern)) * (None,), code)
         return Matches(pattern, self.rows[chosen], self.packed[chosen], self.levels)
 
 

@@ -222,7 +222,8 @@ def search_sorted(
     """np.searchsorted of integers, values (n,) and keys (…,) -> (…,), without the copy of all
     values that it makes for integers of another type.
     """
-    keys, limits = np.asarray(keys), np.iinfo(values.dtype)
+    keys = np.asarray(keys)
+    limits = np.iinfo(values.dtype)
     places = np.searchsorted(values, keys.clip(limits.min, limits.max).astype(values.dtype), side)
     return np.where(keys > limits.max, len(values), np.where(keys < limits.min, 0, places))
 

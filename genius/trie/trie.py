@@ -222,7 +222,8 @@ def _merge_children(mask: Tensor, first: Children, second: Children) -> Children
     """Children of p prefixes in order: `first` of those where mask (p,) is true, `second` of the
     others.
     """
-    owner1, owner2 = mask.nonzero()[:, 0][first.owner], (~mask).nonzero()[:, 0][second.owner]
+    owner1 = mask.nonzero()[:, 0][first.owner]
+    owner2 = (~mask).nonzero()[:, 0][second.owner]
     position = torch.cat(
         [_merge_positions(owner1, owner2, len(mask)), _merge_positions(owner2, owner1, len(mask))]
     )
@@ -253,7 +254,12 @@ def find_crowded_prefixes(table: IDTable) -> CrowdedPrefixes:
     # whether an item differs from the one before in a code so far
     begins = np.zeros(len(table), dtype=bool)
     begins[0] = True
-    lows, first_edges, codes, edge_lows, bounds, edges = [], [], [], [], [0], 0
+    lows = []
+    first_edges = []
+    codes = []
+    edge_lows = []
+    bounds = [0]
+    edges = 0
     for field in fields(table.code_sizes):
         lows.append(low)
         bounds.append(bounds[-1] + len(low))

@@ -90,7 +90,9 @@ def test_of_a_killed_shard_the_answer_says_so_or_waits_and_none_is_lost_after_th
 def test_searches_beside_a_kill_are_all_answered(run):
     with served(run, 2, patience=0) as parts:
         one = Engine.load(run, "cpu")
-        given, wrong, stop = vectors(one, 1), [], threading.Event()
+        given = vectors(one, 1)
+        wrong = []
+        stop = threading.Event()
         (whole,) = one.search_encoded(given, SCAN)
         counts = [0]
 

@@ -42,7 +42,8 @@ def added_to(run: Path, *texts: str) -> None:
 def test_parts_give_what_one_index_gives(run, count, mode, monkeypatch):
     added_to(run, *(f"A new {word}." for word in WORDS))
     remove(run, ["0:3", "0:20", "0:39"])
-    one, parts = Engine.load(run, "cpu"), on_shards(run, count)
+    one = Engine.load(run, "cpu")
+    parts = on_shards(run, count)
     # of 40: the cut is between those of different parts
     monkeypatch.setattr("genius.search.candidates.SCANNED", 9)
     for order in orders_of(one):
@@ -88,7 +89,8 @@ def loaded(run: Path) -> Engine:
 def compare_shipped(name: str | Path, count: int, queries: int) -> None:
     """With all orders and filters; of texts with what was read in them, and of vectors."""
     run = shipped_run(name) if isinstance(name, str) else name
-    one, parts = loaded(run), on_shards(run, count)
+    one = loaded(run)
+    parts = on_shards(run, count)
     rows = np.random.default_rng(1).integers(0, one.index.n, queries)
     texts = [Query(text=item.text or "a picture without people") for item in one.index.items(rows)]
     worded = [one.encode(texts[start : start + BATCH]) for start in range(0, queries, BATCH)]
@@ -110,7 +112,9 @@ def compare_shipped(name: str | Path, count: int, queries: int) -> None:
 
 
 def test_nothing_that_shards_have_compared_is_read_again(run, monkeypatch):
-    parts, read, of = on_shards(run, 2), [], Similarity.of
+    parts = on_shards(run, 2)
+    read = []
+    of = Similarity.of
 
     def counted(similarity, rows, query):
         if isinstance(similarity, KnownSimilarity):
@@ -126,8 +130,10 @@ def test_nothing_that_shards_have_compared_is_read_again(run, monkeypatch):
 
 
 def test_a_pool_that_only_the_caller_knows_is_scanned_by_the_router(run):
-    one, parts = Engine.load(run, "cpu"), on_shards(run, 2)
-    rows, encoded = np.arange(3, 30), vectors(one, 4)
+    one = Engine.load(run, "cpu")
+    parts = on_shards(run, 2)
+    rows = np.arange(3, 30)
+    encoded = vectors(one, 4)
     found = [
         each.retrieve(encoded, SearchOptions(mode="scan"), each.index.pool(rows))
         for each in (one, parts)
@@ -143,8 +149,10 @@ def test_a_pool_that_only_the_caller_knows_is_scanned_by_the_router(run):
 
 
 def test_without_a_part_the_answer_says_so_and_has_what_the_others_hold(run):
-    one, parts = Engine.load(run, "cpu"), on_shards(run, 3)
-    shards, options = parts.retriever.shards, SearchOptions(mode="scan", k=40)
+    one = Engine.load(run, "cpu")
+    parts = on_shards(run, 3)
+    shards = parts.retriever.shards
+    options = SearchOptions(mode="scan", k=40)
     assert isinstance(shards, LocalShards)
     shards.silent = {1}
     (found,), (whole,) = (

@@ -131,7 +131,8 @@ def test_conditional_entropy_agrees_with_its_definition():
 
 def test_shuffling_within_groups_keeps_the_values_of_each_group():
     rng = np.random.default_rng(5)
-    values, groups = np.arange(40), rng.integers(0, 4, 40)
+    values = np.arange(40)
+    groups = rng.integers(0, 4, 40)
 
     shuffled = shuffled_within(values, groups, rng)
 

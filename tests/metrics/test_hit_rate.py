@@ -136,7 +136,8 @@ def test_the_bootstrap_depends_only_on_its_seed_and_has_no_spread_if_all_queries
 
 @pytest.mark.parametrize("ahead", [[1, 1, -1, 0, 0, 0, 0], [0, 0, 0], [1, 1, 0], [-1, -1]])
 def test_bootstrap_differences_are_distributed_as_if_queries_were_resampled_one_by_one(ahead):
-    ahead, rng = np.array(ahead), np.random.default_rng(0)
+    ahead = np.array(ahead)
+    rng = np.random.default_rng(0)
     drawn = rng.choice(ahead, size=(40_000, len(ahead))).mean(axis=1)
 
     fast = bootstrap_differences(ahead, 40_000, rng)

@@ -58,7 +58,8 @@ PARTS = (*ID_KINDS, "equal", "figure4", "query")
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser, default = command_parser("genius.evaluation.speed", __doc__), SpeedOptions()
+    parser = command_parser("genius.evaluation.speed", __doc__)
+    default = SpeedOptions()
     parser.add_argument("out", type=Path, help="directory for the report")
     parser.add_argument("--run", type=Path, help="a directory made by python -m training")
     parser.add_argument("--collection", type=Path, help="the run's, for its test queries")

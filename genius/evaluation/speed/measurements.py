@@ -249,10 +249,8 @@ def figure_4(engine: Engine, options: SpeedOptions) -> Iterator[Measured]:
             "no item of the run is an image, so text queries find none; name another run"
         )
     nothing = EncodedQueries.from_vectors(*np.zeros((2, 1, engine.encoder.dim), dtype=np.float32))
-    workload, batch = (
-        realistic(max(options.items), engine, nothing, options.seed, images),
-        max(options.batches),
-    )
+    workload = realistic(max(options.items), engine, nothing, options.seed, images)
+    batch = max(options.batches)
     millions = sum(weights.numel() for weights in engine.decoder.parameters()) / 1e6
     facts = {"batch": batch, "beams": options.beams, "millions": millions, "images": len(images)}
     note = NOTES["figure_4"].format(**facts)
@@ -265,10 +263,8 @@ def figure_4(engine: Engine, options: SpeedOptions) -> Iterator[Measured]:
     @torch.inference_mode()
     def encode(drawn: list[Query], fuse: bool) -> EncodedQueries:
         """The embeddings of queries, and their fused features where a decoder reads them."""
-        texts, instructions = (
-            [query.text for query in drawn],
-            [query.instruction for query in drawn],
-        )
+        texts = [query.text for query in drawn]
+        instructions = [query.instruction for query in drawn]
         features = engine.encoder.encode([None] * len(drawn), texts, instructions)
         embeddings = features.embedding()
         return EncodedQueries(None, embeddings, engine.fusion(features) if fuse else embeddings)
@@ -331,7 +327,8 @@ def whole_query(engine: Engine, options: SpeedOptions) -> Measured:
     """
     encoder, device = engine.encoder, engine.device
     text, _ = encoder.wording(INSTRUCTION, TEXT)
-    present, none = torch.ones(1, dtype=torch.bool), torch.zeros(0)
+    present = torch.ones(1, dtype=torch.bool)
+    none = torch.zeros(0)
     encoded = engine.encode([Query(text=TEXT, instruction=INSTRUCTION)])
 
     def draw(count: int, number: int) -> Image.Image:

@@ -66,13 +66,16 @@ class GeometryLogits(LogitsProcessor):
         """input_ids (b · w, 1 + level), scores (b · w, V) log-probabilities -> those with
         geometry.
         """
-        config, level, residual = self._decoder.config, input_ids.shape[1] - 1, self._z
+        config = self._decoder.config
+        level = input_ids.shape[1] - 1
+        residual = self._z
         codebooks = self._decoder.codebooks
         for token, offset, codebook in zip(input_ids.T[1:], config.offsets, codebooks):
             # clamp: dead ends
             residual = residual - codebook[(token - offset).clamp(0, len(codebook) - 1)]
         scaled = codeword_scores(residual, codebooks[level]) * self._decoder.log_scales[level].exp()
-        start, end = config.offsets[level], config.offsets[level] + len(codebooks[level])
+        start = config.offsets[level]
+        end = config.offsets[level] + len(codebooks[level])
         return (scores + F.pad(scaled, (start, config.vocabulary - end))).log_softmax(-1)
 
 
@@ -157,8 +160,10 @@ def transformers_generate(setup: Setup) -> System:
 
 def by_ids(mode: str, settle: bool, setup: Setup) -> System:
     """Our generation, alone or with a scan."""
-    pool, decoder = setup.pool, decoder_for_search(setup.workload.decoder)
-    searching, size = CandidateSearch(decoder), pool.table.nbytes + pool.trie.nbytes
+    pool = setup.pool
+    decoder = decoder_for_search(setup.workload.decoder)
+    searching = CandidateSearch(decoder)
+    size = pool.table.nbytes + pool.trie.nbytes
     if mode == "both":
         size += searching.scan_of(pool).norms.nbytes  # built now, not when it is timed
         compiling(pool.table.code_sizes).result()
@@ -193,7 +198,8 @@ def residual_quantizer(setup: Setup) -> System:
     """faiss's own index of the same codes, with the same norms."""
     table, codebooks = setup.pool.table, setup.workload.decoder.codebooks
     widths = [(len(codebook) - 1).bit_length() for codebook in codebooks]
-    bits, kind = faiss.UInt64Vector(), faiss.AdditiveQuantizer.ST_norm_float
+    bits = faiss.UInt64Vector()
+    kind = faiss.AdditiveQuantizer.ST_norm_float
     faiss.copy_array_to_vector(np.array(widths, dtype=np.uint64), bits)
     index = faiss.IndexResidualQuantizer(codebooks[0].shape[1], bits, faiss.METRIC_L2, kind)
     words = [
@@ -212,7 +218,8 @@ def residual_quantizer(setup: Setup) -> System:
         index.rq.pack_codes(len(codes), codes_at, packed_at, -1, norms_at)
     faiss.copy_array_to_vector(packed.ravel(), index.codes)
     index.ntotal = setup.items
-    size, k = index.code_size + table.rows.itemsize, min(SCANNED, setup.items)
+    size = index.code_size + table.rows.itemsize
+    k = min(SCANNED, setup.items)
     return System(lambda queries: table.rows[index.search(queries.z.cpu().numpy(), k)[1]], size)
 
 
@@ -274,10 +281,8 @@ def ids_of_run(engine: Engine) -> dict[str, System]:
     """The ways to find candidates as the run was tuned, and what orders them, over the whole
     index.
     """
-    table, trie = (
-        engine.pool.table.nbytes / engine.index.n,
-        engine.pool.trie.nbytes / engine.index.n,
-    )
+    table = engine.pool.table.nbytes / engine.index.n
+    trie = engine.pool.trie.nbytes / engine.index.n
 
     def by_options(mode: str, order: str) -> System:
         options = SearchOptions(k=K, mode=mode, order=order)

@@ -86,10 +86,8 @@ class Setup:
     def embeddings(self) -> np.ndarray:
         """(items, d) fp16, memory-mapped. Raises UserError if they cannot be written."""
         dim = self.workload.vectors(np.arange(1)).shape[1]
-        file, blocks = (
-            self.folder / "embeddings.npy",
-            np.array_split(np.arange(self.items), -(-self.items // BLOCK)),
-        )
+        file = self.folder / "embeddings.npy"
+        blocks = np.array_split(np.arange(self.items), -(-self.items // BLOCK))
         with disk_errors_explained(self.folder, "name another folder in TMPDIR, or fewer --items"):
             parts = (self.workload.vectors(rows).numpy() for rows in blocks)
             write_array(file, (self.items, dim), np.float16, parts)
@@ -99,7 +97,8 @@ class Setup:
 def uniform(items: int, config: DecoderConfig, seed: int, device: torch.device) -> Workload:
     """Random IDs, an untrained decoder, random directions."""
     torch.manual_seed(seed)
-    decoder, rng = IDDecoder(config).eval(), np.random.default_rng(seed)
+    decoder = IDDecoder(config).eval()
+    rng = np.random.default_rng(seed)
     for codebook in decoder.codebooks:
         codebook.copy_(torch.randn_like(codebook) / config.dim**0.5)
     codes = np.stack(
@@ -132,9 +131,12 @@ def realistic(
 
     rows (n,): of the index, whose IDs are taken; None: all.
     """
-    index, rng = engine.index, np.random.default_rng(seed)
+    index = engine.index
+    rng = np.random.default_rng(seed)
     rows = np.arange(index.n) if rows is None else rows
-    n, sizes, known = len(rows), index.code_sizes, index.codes(rows).astype(np.int32)
+    n = len(rows)
+    sizes = index.code_sizes
+    known = index.codes(rows).astype(np.int32)
     begins = np.concatenate([rng.permutation(n), rng.integers(n, size=max(items - n, 0))])[
         :items
     ].astype(np.int32)
