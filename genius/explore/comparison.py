@@ -94,6 +94,7 @@ class SystemResults:
 
     @property
     def total(self) -> float:
+        """In milliseconds."""
         return sum(self.milliseconds.values())
 
 

@@ -37,10 +37,11 @@ def measure_in_turns(
     patience: float = PATIENCE,
     now: Callable[[], float] = time.perf_counter,
 ) -> dict[str, Times]:
-    """Time each system, if there are any, on one batch per round.
+    """Time each system, if there are any, on one batch per round: milliseconds per query.
 
-    draw_queries: (batch size, round) -> queries. A system returns when its results are complete;
-    each answers one query of round 0 first, which is not timed.
+    draw_queries: (batch size, round) -> queries. patience: in seconds, see PATIENCE. A system
+    returns when its results are complete; each answers one query of round 0 first, which is not
+    timed.
     """
 
     def seconds(search: Callable[[Queries], Any], queries: Queries) -> float:
