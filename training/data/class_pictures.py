@@ -128,7 +128,9 @@ def picture_path(class_: int, picture: int) -> str:
 
 
 def picture_rows(paths: Sequence[str], pictures: int) -> np.ndarray:
-    """The number of each pseudo-picture among those of all classes; −1 for the path of a file."""
+    """(paths,) the number of each pseudo-picture among those of all classes; −1 for the path of a
+    file.
+    """
     parts = [path.split(":") if path.startswith(f"{DATASET}:") else None for path in paths]
     return np.array(
         [int(part[1]) * pictures + int(part[2]) if part else -1 for part in parts], np.int64

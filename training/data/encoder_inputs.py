@@ -62,6 +62,7 @@ class FeatureFusionInputs(Inputs):
     """
 
     def embedding(self, encoder: nn.Module) -> Tensor:
+        """As `Inputs.embedding`: (b, d)."""
         b = len(self.rows)
         local = local_slice(b)
         return all_gather(
@@ -78,8 +79,8 @@ class Unopened(NamedTuple):
 
 
 def gather_masked(local: Tensor, mask: Tensor) -> Tensor:
-    """This process's slice of the rows where the mask is true -> all rows (b, d), zero where it is
-    false.
+    """This process's slice (local, d) of the rows where the mask (b,) is true -> all rows (b, d),
+    zero where it is false.
     """
     n = int(mask.sum())
     out = local.new_zeros(len(mask), local.shape[1])
@@ -129,8 +130,8 @@ class InstructionSwaps(nn.Module):
     def draw(
         self, queries: np.ndarray, positives: np.ndarray, rng: np.random.Generator
     ) -> np.ndarray:
-        """(b,) the instruction that replaces each query's own; it asks for another modality than
-        its positive has.
+        """(b,) the instruction that replaces the own one of each of the queries (b,); it asks for
+        another modality than its positive, of the candidate rows (b,), has.
 
         OWN_INSTRUCTION where none is drawn, and where no instruction fits the query and asks for
         another modality.
@@ -144,8 +145,8 @@ class InstructionSwaps(nn.Module):
     def replaced(
         self, instructions: Sequence[str], drawn: np.ndarray, rng: np.random.Generator
     ) -> list[str]:
-        """A random phrasing of each drawn instruction; where none was drawn, the instruction as it
-        is.
+        """A random phrasing of each instruction that was drawn (b,); where none was, the
+        instruction as it is.
         """
         return [
             instruction if key == OWN_INSTRUCTION else str(rng.choice(self.phrasings[key]))
@@ -153,8 +154,8 @@ class InstructionSwaps(nn.Module):
         ]
 
     def loss(self, queries: Inputs, targets: Inputs, query: Tensor, target: Tensor) -> Tensor:
-        """The weighted cross-entropy of the modality that a query asks for or a candidate has;
-        embeddings (b, d).
+        """The weighted cross-entropy () of the modality that a query asks for or a candidate has;
+        their embeddings (b, d).
         """
         is_swapped = queries.instruction != OWN_INSTRUCTION
         asked = np.where(
@@ -210,7 +211,7 @@ class InputLoader:
     def load_pairs(
         self, pairs: Pairs, batches: Iterable[np.ndarray], rng: np.random.Generator, training: bool
     ) -> Iterator[tuple[Inputs, Inputs]]:
-        """For each batch of query numbers: the queries, and a random positive of each."""
+        """For each batch of query numbers (b,): the queries, and a random positive of each."""
 
         def unopened() -> Iterator[tuple[Unopened, Unopened]]:
             for queries in batches:

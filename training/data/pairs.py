@@ -46,7 +46,7 @@ class CandidateTable:
         return len(self.keys)
 
     def rows(self, ids: list[str]) -> np.ndarray:
-        """Rows of these ids; −1 for an unknown id."""
+        """(ids,) the rows of these ids; −1 for an unknown id."""
         keys = np.array([id_key(id) for id in ids], dtype=np.int64)
         places = np.searchsorted(self.keys, keys, sorter=self._order).clip(max=len(self) - 1)
         rows = self._order[places]
@@ -161,12 +161,14 @@ class Pairs:
         return digest.hexdigest()
 
     def draw_positives(self, queries: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """(b,) a random positive of each query."""
+        """(b,) a random positive, a candidate row, of each of the queries (b,)."""
         start, end = self.offsets[queries], self.offsets[queries + 1]
         return self.positives[start + (rng.random(len(queries)) * (end - start)).astype(np.int64)]
 
     def positive_mask(self, queries: np.ndarray, candidates: np.ndarray) -> np.ndarray:
-        """(b, c) bool: candidate row c is a positive of query b."""
+        """(b, c) bool: candidate row c, of candidates (c,), is a positive of query b, of queries
+        (b,).
+        """
         owner, place = expand_ranges(self.offsets[queries], self.offsets[queries + 1])
         positives = self.positives[place]
         order = np.argsort(candidates, kind="stable")
@@ -209,7 +211,7 @@ class Pairs:
         """The queries with a positive that is kept, with those alone; and which queries (·,) these
         are.
 
-        numbers: of each candidate row, its new one; −1: it is not kept.
+        numbers (n,): of each candidate row, its new one; −1: it is not kept.
         """
         owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))
         positives = numbers[self.positives]
@@ -239,7 +241,7 @@ class Pairs:
     def epoch(
         self, rng: np.random.Generator, upsample_to: Upsampling, row_names: Sequence[str] = ()
     ) -> np.ndarray:
-        """Every query at least once, in random order within its row or dataset.
+        """Query numbers (·,): every query at least once, in random order within its row or dataset.
 
         upsample_to: the queries of smaller (task, dataset) rows are repeated up to this number, at
         most MAX_REPEATS times; or, as in M-BEIR's mbeir_union_up_train.jsonl, those of the named
@@ -274,7 +276,7 @@ class Pairs:
         drop_last: bool = False,
         row_names: Sequence[str] = (),
     ) -> list[np.ndarray]:
-        """An epoch as arrays of query numbers.
+        """An epoch as arrays of query numbers (≤ batch,).
 
         Groups of `group` queries come from one row each, so that negatives within a group are of
         the same kind; the groups of a batch are drawn from all rows. The last batch is dropped if
@@ -300,7 +302,9 @@ class Pairs:
 
 
 def split_batches(order: np.ndarray, batch: int, drop_last: bool) -> list[np.ndarray]:
-    """Batches of this size; drop_last: without a smaller last one, unless it is the only one."""
+    """Query numbers (·,) in batches (≤ batch,); drop_last: without a smaller last one, unless it is
+    the only one.
+    """
     whole = len(order) // batch * batch if drop_last else len(order)
     return _split(order[: whole or len(order)], batch)
 
@@ -337,11 +341,11 @@ def draw_phrasings(
 def unseen_queries(
     pairs: Pairs, trained: np.ndarray, per_row: int, seed: int, at_least: int = 0
 ) -> np.ndarray:
-    """Numbers of queries none of whose positives was a training target, ascending; at most per_row
-    of each row.
+    """(·,) numbers of queries none of whose positives was a training target, ascending; at most
+    per_row of each row.
 
-    trained: candidate rows of the training targets. at_least: a row that has fewer such queries is
-    filled up to so many with queries whose targets training saw.
+    trained (·,): candidate rows of the training targets. at_least: a row that has fewer such
+    queries is filled up to so many with queries whose targets training saw.
     """
     # (q,) some positive was one
     seen = np.logical_or.reduceat(np.isin(pairs.positives, trained), pairs.offsets[:-1])

@@ -138,13 +138,13 @@ def image_rows(collection: Collection) -> np.ndarray:
 
 
 def items_at(collection: Collection, rows: np.ndarray) -> list[Item]:
-    """The candidates at these places, in the order of the collection."""
+    """The candidates at these places (m,), in the order of the collection."""
     chosen = set(rows.tolist())
     return [item for row, item in enumerate(collection.all_candidates()) if row in chosen]
 
 
 def embed_texts(encoder: Encoder, texts: Sequence[str], batch: int) -> Tensor:
-    """(q, d) embeddings."""
+    """(q, d) embeddings of q texts."""
     return torch.cat(
         [encoder.encode([None] * len(part), part).embedding() for part in batched(texts, batch)]
     )

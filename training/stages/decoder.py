@@ -176,7 +176,9 @@ class Samples:
         self.candidates = data.candidate_files.fused(targets.fusion_digest)[:, 0]
 
     def epoch(self, rng: np.random.Generator) -> np.ndarray:
-        """A shuffled epoch: query numbers, and −1 − row for a candidate that is its own query."""
+        """A shuffled epoch (·,): query numbers, and −1 − row for a candidate that is its own
+        query.
+        """
         settings = self.settings
         order = self.data.pairs.epoch(rng, settings.upsample_to, settings.rows)
         if settings.self_queries:
@@ -186,8 +188,8 @@ class Samples:
     def draw(
         self, batch: np.ndarray, rng: np.random.Generator, device: str
     ) -> tuple[Tensor, Tensor]:
-        """This process's slice of b samples -> augmented features (b, d), the codes to learn (b,
-        M).
+        """This process's slice of b samples, numbers (b,) of an epoch -> augmented features (b, d),
+        the codes to learn (b, M).
         """
         local = local_slice(len(batch))
 
@@ -263,7 +265,7 @@ class Validation:
 
 
 def cross_entropy(logits: Tensor, codes: Tensor, offsets: tuple[int, ...]) -> Tensor:
-    """Eq. 10, averaged over levels: logits (b, M, V), codes (b, M)."""
+    """Eq. 10, averaged over levels: logits (b, M, V), codes (b, M) -> ()."""
     tokens = codes + torch.tensor(offsets, device=codes.device)
     return F.cross_entropy(logits.flatten(0, 1), tokens.flatten())
 
@@ -271,8 +273,9 @@ def cross_entropy(logits: Tensor, codes: Tensor, offsets: tuple[int, ...]) -> Te
 def augmented(
     query: Tensor, target: Tensor, how: Augmentation, draw_weights: DrawWeights
 ) -> Tensor:
-    """Query augmentation (Eq. 11). As published √s·query + √(1−s)·target with s per element,
-    normalized; in the paper μ·query + (1−μ)·target with one μ per pair.
+    """Query augmentation (Eq. 11): query (b, d), target (b, d) -> (b, d). As published √s·query +
+    √(1−s)·target with s per element, normalized; in the paper μ·query + (1−μ)·target with one μ per
+    pair.
     """
     if how == "none":  # the ablation
         return query

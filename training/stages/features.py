@@ -44,7 +44,7 @@ from training.stages.tower_features import known_features, look_up
 
 def train(arguments: Arguments) -> None:
     """Compute the shards that are missing from the feature files; every process takes its part of
-    them.
+    them. Raises UserError if encoder and fusion differ in dimension.
     """
     settings, seed = arguments.settings.features, arguments.settings.seed
     run = Run(arguments.run)
@@ -285,7 +285,7 @@ class FeatureSet:
         return cls(candidates, pairs, query_files, candidate_files)
 
     def draw(self, queries: np.ndarray, rng: np.random.Generator) -> Batch:
-        """A random phrasing and a random positive for each query."""
+        """A random phrasing and a random positive for each of the queries (b,)."""
         positives = self.pairs.draw_positives(queries, rng)
         phrasing = rng.integers(self.query_files.phrasings, size=len(queries))
         return Batch(

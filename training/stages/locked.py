@@ -87,8 +87,8 @@ class LockedEncoder(nn.Module):
         return self
 
     def standardize(self, image: tuple[Tensor, Tensor], text: tuple[Tensor, Tensor]) -> None:
-        """Give the heads standardized outputs from now on; image (t,) and text (u,): mean and
-        standard deviation.
+        """Give the heads standardized outputs from now on; mean and standard deviation: image (t,)
+        each, text (u,) each.
         """
         for number, (head, (mean, std)) in enumerate(zip(self.heads, (image, text), strict=True)):
             first = next((layer for layer in head.modules() if isinstance(layer, nn.Linear)), None)
@@ -290,7 +290,7 @@ class LockedLoader:
     def load_pairs(
         self, pairs: Pairs, batches: Iterable[np.ndarray], rng: np.random.Generator, training: bool
     ) -> Iterator[tuple[Inputs, Inputs]]:
-        """For each batch of query numbers: the queries, and a random positive of each."""
+        """For each batch of query numbers (b,): the queries, and a random positive of each."""
         split = next(number for number, each in enumerate(self._splits) if each is pairs)
         images, texts = self._query_images[split], self._query_texts[split]
         for queries in batches:
@@ -340,5 +340,5 @@ class LockedLoader:
 
 
 def numbered(names: Iterable[str | None], numbers: dict[str, int]) -> np.ndarray:
-    """The number of each name; −1 for none."""
+    """(names,) int32: the number of each name; −1 for none."""
     return np.array([numbers[name] if name else -1 for name in names], np.int32)

@@ -150,8 +150,8 @@ def _is_free(
 
 
 def portrait_of(profiles: Profiles, rows: np.ndarray, tier: int) -> str:
-    """The id of the picture nearest to the mean of a region of the two larger sizes; empty if it
-    has none.
+    """The id of the picture nearest to the mean of a region, of items' rows (·,), of the two larger
+    sizes; empty if it has none.
     """
     pictured = rows[profiles.index.modalities[rows] == Modality.IMAGE]
     if tier > 1 or not len(pictured):
@@ -166,6 +166,8 @@ def moved_regions(
 ) -> tuple[Moved, ...]:
     """The named regions of middle size most of whose items' neighbours are of other regions than in
     the first view.
+
+    region_of (m,): the smallest region of each item. places (views, m, 2).
     """
     if not view:
         return ()
@@ -193,7 +195,9 @@ def moved_regions(
 
 
 def neighbors_by_region(places: np.ndarray, region: np.ndarray, regions: int) -> np.ndarray:
-    """(r, r) of the neighbours of a region's items, the share that lies in each region."""
+    """(r, r) of the neighbours of a region's items, the share that lies in each region: places
+    (m, 2), region (m,) of each item.
+    """
     apart = places + np.random.default_rng(0).normal(0, JITTER, places.shape)
     near = cKDTree(apart).query(apart, min(NEIGHBORS + 1, len(places)))[1][:, 1:]
     pairs = np.repeat(region, near.shape[1]) * regions + region[near].ravel()

@@ -107,7 +107,9 @@ def sample_items(index: Index, most: int) -> np.ndarray:
 
 
 def features_of(index: Index, rows: np.ndarray) -> np.ndarray:
-    """(m, d) what is kept of each item if everything is: its fused feature, or its embedding."""
+    """(m, d) what is kept of the item at each of the rows (m,) if everything is: its fused feature,
+    or its embedding.
+    """
     order = np.argsort(rows)
     features = np.empty((len(rows), index.config.dim), dtype=np.float32)
     kept = index.embeddings if index.fused is None else index.fused
@@ -116,7 +118,7 @@ def features_of(index: Index, rows: np.ndarray) -> np.ndarray:
 
 
 def distinct_places(places: np.ndarray, codes: np.ndarray, depth: int) -> int:
-    """The number of different places of a view."""
+    """The number of different places of a view: places (m, 2), codes (m, M)."""
     return len(np.unique(codes[:, :depth] if depth else np.rint(places * SCALE), axis=0))
 
 
@@ -154,7 +156,7 @@ def lay_out(
 
 
 def centered(vectors: np.ndarray, kinds: np.ndarray) -> np.ndarray:
-    """(m, d), each from the mean of its kind."""
+    """Vectors (m, d), kinds (m,) -> (m, d), each from the mean of its kind."""
     vectors = vectors.astype(np.float32)
     for kind in Modality:
         if (kinds == kind).any():
@@ -175,21 +177,21 @@ def first_layout(vectors: np.ndarray, seed: int) -> np.ndarray:
 def next_layout(
     vectors: np.ndarray, group: np.ndarray, before: np.ndarray, seed: int
 ) -> np.ndarray:
-    """Distinct vectors (g, d), each item's vector (m,), the layout before (m, 2) -> places (m,
-    2).
+    """Distinct vectors (g, d), each item's vector (m,), the layout before (m, 2) -> places
+    (m, 2).
     """
     start = means(before, group).astype(np.float32)
     return procrustes(_umap(vectors, start, EPOCHS, seed)[group], before)
 
 
 def means(places: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """(g, 2) the mean place of each group (m,)."""
+    """(g, 2) the mean place, of places (m, 2), of each group (m,)."""
     counts = np.bincount(group)
     return np.stack([np.bincount(group, axis) for axis in places.T], axis=1) / counts[:, None]
 
 
 def in_a_row(start: np.ndarray) -> np.ndarray:
-    """Places (g, 2) side by side, in their order from left to right."""
+    """Places (g, 2) -> (g, 2) side by side, in their order from left to right."""
     across = (2 * np.argsort(np.argsort(start[:, 0])) + 1) / len(start) - 1
     return np.stack([across, np.zeros(len(start))], axis=1).astype(np.float32)
 

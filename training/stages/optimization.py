@@ -32,8 +32,8 @@ def contrastive_loss(
     """InfoNCE (Eq. 2, Eq. 3) over a batch of pairs, in which other positives are not negatives if
     they are given.
 
-    query, target: (b, d) normalized; positive_mask: (b, b) bool, target j is a positive of query i;
-    0 if b is 0.
+    query, target: (b, d) normalized; positive_mask: (b, b) bool, target j is a positive of query i
+    -> loss (), 0 if b is 0.
     """
     labels = torch.arange(len(query), device=query.device)
     logits = scale * query @ target.T
@@ -86,8 +86,8 @@ def descend(
     model: nn.Module,
     clip_grad_norm: float = 0.0,
 ) -> None:
-    """One step of all processes. model: holds the weights. clip_grad_norm: 0: gradients are not
-    clipped.
+    """One step of all processes by a loss (). model: holds the weights. clip_grad_norm: 0:
+    gradients are not clipped.
     """
     optimizer.zero_grad()
     loss.backward()

@@ -215,7 +215,7 @@ def batch_losses(
     device: str,
 ) -> dict[str, Tensor]:
     """The three terms of Eq. 8, the classifier's loss if the quantizer has one, and their weighted
-    total.
+    total, () each.
 
     Queries and targets are both quantized, and both move the codebooks. Each process fuses its
     slice of the batch; all of them quantize and compare the whole batch.

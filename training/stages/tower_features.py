@@ -61,9 +61,15 @@ class Tower:
     def __call__(
         self, pixels: Tensor, image_mask: Tensor, tokens: Tensor, text_mask: Tensor
     ) -> Features:
+        """Pixels (i, 3, side, side) -> image (i, t), no text. Raises UserError for an output beyond
+        half precision.
+        """
         return Features(self._finite(pixels), torch.zeros(0), image_mask, text_mask)
 
     def encode(self, images: Sequence[None], texts: Sequence[str]) -> Features:
+        """k texts -> text (k, t), no image. Raises UserError for an output beyond half
+        precision.
+        """
         masks = torch.zeros(len(texts), dtype=torch.bool), torch.ones(len(texts), dtype=torch.bool)
         return Features(torch.zeros(0), self._finite(self._encoder.tokenize(texts)), *masks)
 
