@@ -1,7 +1,7 @@
 """A report: what was measured, written once by whoever measures, shown as Markdown and on the
 page's Reports tab.
 
-    report = Report("Speed", note, command, version(run), [Table(…)], [Plot(…)])
+    report = Report("Speed", note, command, program_version(run), [Table(…)], [Plot(…)])
     report.save(run / "reports" / "speed.json")    # and speed.md beside it, which is printed as
                                                    well
 
@@ -210,7 +210,7 @@ def read_notes(file: Path) -> dict[str, str]:
     return {name: " ".join(text.split()) for name, text in texts.items()}
 
 
-def version(run: Path | None = None) -> str:
+def program_version(run: Path | None = None) -> str:
     """The version of the program (in a checkout its commit) and, of a run, the folders of its
     parts.
     """

@@ -8,7 +8,7 @@ import pytest
 
 from genius import reports
 from genius.errors import UserError
-from genius.reports import Axis, Column, Plot, Report, Series, Table, shown, version
+from genius.reports import Axis, Column, Plot, Report, Series, Table, program_version, shown
 
 TABLE = Table(
     "Times",
@@ -139,18 +139,18 @@ def test_a_foreign_file_is_one_sentence(tmp_path, foreign):
 
 
 def test_the_version_names_the_commit_and_the_parts(tmp_path, monkeypatch):
-    assert len(version()) == 8
+    assert len(program_version()) == 8
     (tmp_path / "run").mkdir()
-    assert version(tmp_path / "run") == f"{version()}; run: no parts yet"
+    assert program_version(tmp_path / "run") == f"{program_version()}; run: no parts yet"
     monkeypatch.setattr(reports, "__file__", str(tmp_path / "genius" / "reports.py"))  # no checkout
     monkeypatch.setattr(reports.metadata, "version", lambda name: {"genius-explorer": "1.2"}[name])
-    assert version() == "1.2"
+    assert program_version() == "1.2"
 
     def unknown(name):
         raise reports.metadata.PackageNotFoundError
 
     monkeypatch.setattr(reports.metadata, "version", unknown)
-    assert version() == "unknown version"
+    assert program_version() == "unknown version"
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from genius.search.retrieval import EncodedQueries, Retrieval
 from genius.search.retriever import Retriever
 from genius.search.scan import PADDING, Scan, Scanned
 from genius.search.scoring import key_scores, sort_keys
-from genius.search.snapshots import Version
+from genius.search.snapshots import Snapshot
 from genius.trie.pool import Pool
 
 
@@ -41,8 +41,8 @@ class Shards(Protocol):
     def scan(self, question: ScanQuestion) -> Sequence[Answer | None]:
         """The answer of each part, (b, k) each; None: it gave none in time."""
 
-    def take(self, version: str) -> None:
-        """Returns when all parts have this version of the index. Raises UserError if one has
+    def take(self, folder: str) -> None:
+        """Returns when all parts have this folder of the index. Raises UserError if one has
         not.
         """
 
@@ -140,36 +140,36 @@ class ShardedRetriever(Retriever):
         self._positions: WeakKeyDictionary[Pool, np.ndarray] = WeakKeyDictionary()
 
     def retrieve(
-        self, encoded: EncodedQueries, options: ResolvedOptions, version: Version, pool: Pool
+        self, encoded: EncodedQueries, options: ResolvedOptions, snapshot: Snapshot, pool: Pool
     ) -> Retrieval:
         self.finder.scan = self._compared = None
         # else one that only the caller knows
-        if self.shards is not None and pool is version.pool_of(options):
-            self._compared = encoded, version.index, options.order
-            self.finder.scan = self._scan(encoded, options, version, pool)
-        return super().retrieve(encoded, options, version, pool)
+        if self.shards is not None and pool is snapshot.pool_of(options):
+            self._compared = encoded, snapshot.index, options.order
+            self.finder.scan = self._scan(encoded, options, snapshot, pool)
+        return super().retrieve(encoded, options, snapshot, pool)
 
     def _scan(
-        self, encoded: EncodedQueries, options: ResolvedOptions, version: Version, pool: Pool
+        self, encoded: EncodedQueries, options: ResolvedOptions, snapshot: Snapshot, pool: Pool
     ) -> ShardedScan:
         assert self.shards is not None
         vectors = {"cosine": encoded.embeddings, "fused": encoded.z}.get(options.order)
         by = None if vectors is None else vectors.cpu().numpy()
         fused = options.order == "fused"
-        which = version.index.folder.name, options.modality, options.added
+        which = snapshot.index.folder.name, options.modality, options.added
         question = ScanQuestion(
             *which, encoded.z.cpu().numpy(), 0, (), None, by, fused, self._normalize and not fused
         )
         if pool not in self._positions:
-            positions = np.full(version.index.n, -1, dtype=np.int32)
+            positions = np.full(snapshot.index.n, -1, dtype=np.int32)
             positions[pool.table.rows] = np.arange(len(pool.table), dtype=np.int32)
             self._positions[pool] = positions
         return ShardedScan(self.shards, question, pool, self._positions[pool])
 
     def results(
-        self, encoded: EncodedQueries, options: ResolvedOptions, version: Version
+        self, encoded: EncodedQueries, options: ResolvedOptions, snapshot: Snapshot
     ) -> list[SearchResult]:
-        found = super().results(encoded, options, version)
+        found = super().results(encoded, options, snapshot)
         missing = self.finder.scan.missing if self.finder.scan else ""
         return [replace(result, missing=missing) for result in found] if missing else found
 
@@ -199,8 +199,8 @@ class RouterEngine(Engine):
         """Search with these shards from now on, and change to a newer index only when all of them
         have it.
         """
-        self.versions.before_newer = lambda index: shards.take(index.folder.name)
-        if not self.versions.reload():
+        self.snapshots.before_newer = lambda index: shards.take(index.folder.name)
+        if not self.snapshots.reload():
             shards.take(self.index.folder.name)
         self.retriever.shards = shards
         return self

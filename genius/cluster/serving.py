@@ -20,7 +20,7 @@ from ray.serve.exceptions import RayServeException
 from ray.serve.handle import DeploymentHandle, DeploymentResponse
 
 from genius.cluster.router import RouterEngine
-from genius.cluster.shard import Answer, OtherVersionError, ScanQuestion, Shard
+from genius.cluster.shard import Answer, OtherSnapshotError, ScanQuestion, Shard
 from genius.errors import UserError
 from genius.index.partitions import Share
 from genius.reading import one_line
@@ -65,8 +65,8 @@ class ShardDeployment:
     def scan(self, question: ScanQuestion) -> Answer:
         return self._shard.scan(question)
 
-    def take(self, version: str) -> None:
-        self._shard.take(version)
+    def take(self, folder: str) -> None:
+        self._shard.take(folder)
 
     def describe(self) -> Served:
         return self._served
@@ -114,18 +114,18 @@ class RayShards:
                 sleep(SOON)  # Ray starts it again
                 response = handle.scan.remote(question)
 
-    def take(self, version: str) -> None:
-        """Returns when all parts have this version of the index. Raises UserError if one has
+    def take(self, folder: str) -> None:
+        """Returns when all parts have this folder of the index. Raises UserError if one has
         not.
         """
         for number, handle in enumerate(self.handles, 1):
             try:
-                handle.take.remote(version).result(timeout_s=TAKE_IN)
+                handle.take.remote(folder).result(timeout_s=TAKE_IN)
             except (RayError, RayServeException, TimeoutError) as error:
                 cause = getattr(error, "cause", None)
-                reason = cause if isinstance(cause, OtherVersionError) else "no answer"
+                reason = cause if isinstance(cause, OtherSnapshotError) else "no answer"
                 raise UserError(
-                    f"part {number} of {len(self.handles)} has no index {version} ({reason})"
+                    f"part {number} of {len(self.handles)} has no index {folder} ({reason})"
                 ) from None
 
 

@@ -1,8 +1,8 @@
 """A shard: one process that scans a contiguous part of an index, and compares what it finds with
 the queries.
 
-It holds the newest version of the index and, for a minute, the one before, so that routers change
-over one by one: each question names its version. Only IDs are in memory; vectors are read from the
+It holds the newest snapshot of the index and, for a minute, the one before, so that routers change
+over one by one: each question names its snapshot. Only IDs are in memory; vectors are read from the
 run, which lies on every host.
 
 Shapes: b queries, d embedding dim, c first codes, k results.
@@ -23,21 +23,21 @@ from genius.run import Run, expect_run
 from genius.schema import Modality, SearchOptions
 from genius.search.rerank import Similarity
 from genius.search.scan import Codewords, Scan
-from genius.search.snapshots import Version
+from genius.search.snapshots import Snapshot
 from genius.trie.pool import Pool
 
-LINGER = 60.0  # seconds that a version is kept after a newer one was taken in
+LINGER = 60.0  # seconds that a snapshot is kept after a newer one was taken in
 
 
-class OtherVersionError(UserError):
-    """The version of the index that a question is about is not the newest, or is not there yet."""
+class OtherSnapshotError(UserError):
+    """The snapshot of the index that a question is about is not the newest, or is not there yet."""
 
 
 @dataclass(frozen=True)
 class ScanQuestion:
     """What to scan for, b queries together; see `Scan.best`."""
 
-    version: str  # folder of the index
+    folder: str  # of the index
     modality: Modality | None
     added: bool
     z: np.ndarray  # (b, d)
@@ -70,7 +70,7 @@ class Shard:
         codebooks = IDDecoder.load(self.run.folder("decoder")).codebooks
         self._codewords = Codewords([codebook.detach() for codebook in codebooks])
         self._loading = threading.Lock()
-        self._versions: dict[str, Version] = {}  # the newest last
+        self._snapshots: dict[str, Snapshot] = {}  # the newest last
         self._scans: dict[Pool, Scan] = {}
         self._add(load_index(self.run))
 
@@ -82,8 +82,8 @@ class Shard:
                 f"{self.run.path} has {index.n:,} items; serve it in fewer parts than "
                 f"{self.share.of}"
             )
-        before = list(self._versions)
-        self._versions[index.folder.name] = Version(index, torch.device("cpu"), rows)
+        before = list(self._snapshots)
+        self._snapshots[index.folder.name] = Snapshot(index, torch.device("cpu"), rows)
         if before:
             timer = threading.Timer(LINGER, self._let_go, (before,))
             timer.daemon = True
@@ -91,7 +91,7 @@ class Shard:
 
     def _let_go(self, names: list[str]) -> None:
         for name in names:
-            self._versions.pop(name, None)
+            self._snapshots.pop(name, None)
         self._scans = {}
         self.run.sweep(PART)
 
@@ -100,34 +100,32 @@ class Shard:
         read.
         """
         with self._loading:
-            newer = load_newer_index(self.run, list(self._versions.values())[-1].index)
+            newer = load_newer_index(self.run, list(self._snapshots.values())[-1].index)
             if newer is not None:
                 self._add(newer)
 
-    def take(self, name: str) -> Version:
-        """The version of this name, which is loaded if it is not yet. Raises OtherVersionError if
-        it is not there.
-        """
-        if name not in self._versions:
+    def take(self, folder: str) -> Snapshot:
+        """The snapshot of this folder, loaded if need be. Raises OtherSnapshotError without it."""
+        if folder not in self._snapshots:
             self.reload()
         try:
-            return self._versions[name]
+            return self._snapshots[folder]
         except KeyError:
-            newest = list(self._versions)[-1]
-            raise OtherVersionError(
-                f"part {self.share} of {self.run.path} has {newest}, not {name}"
+            newest = list(self._snapshots)[-1]
+            raise OtherSnapshotError(
+                f"part {self.share} of {self.run.path} has {newest}, not {folder}"
             ) from None
 
     @torch.inference_mode()
     def scan(self, question: ScanQuestion) -> Answer:
-        """The nearest items, (b, k). Raises OtherVersionError for a version that is not there."""
-        version = self.take(question.version)
+        """The nearest items, (b, k). Raises OtherSnapshotError for a snapshot that is not there."""
+        snapshot = self.take(question.folder)
         shape = len(question.z), question.k
         rows = np.full(shape, -1, dtype=np.int64)
         scores = np.full(shape, -np.inf, dtype=np.float32)
         similarities = np.zeros(shape, dtype=np.float32)
         try:
-            pool = version.pool_of(SearchOptions(modality=question.modality, added=question.added))
+            pool = snapshot.pool_of(SearchOptions(modality=question.modality, added=question.added))
         except UserError:  # no such item in this part
             return Answer(rows, scores, similarities)
         found = self._scan(pool).best_or_near(
@@ -137,7 +135,7 @@ class Shard:
         there = positions >= 0
         rows[there], scores[there] = pool.table.rows[positions[there]], found.scores.numpy()[there]
         if question.vectors is not None:
-            stored = version.index.fused if question.by_fused else version.index.embeddings
+            stored = snapshot.index.fused if question.by_fused else snapshot.index.embeddings
             assert stored is not None  # the router has checked the options
             by = Similarity(stored, question.vectors, question.normalize)
             similarities[there] = by.of(rows[there], np.nonzero(there)[0])

@@ -19,7 +19,7 @@ from genius.evaluation.arguments import (
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
 from genius.evaluation.paper import trained_on
 from genius.evaluation.report import report_of
-from genius.reports import version
+from genius.reports import program_version
 from genius.run import Run
 from genius.search.checks import MAX_BEAMS
 
@@ -58,7 +58,7 @@ def main(arguments: list[str]) -> None:
     run, name = given.run.resolve().name, collection.root.resolve().name
     facts = (
         command_line(MODULE, arguments),
-        version(given.run),
+        program_version(given.run),
         trained_on(Run(given.run).settings, name),
     )
     report = report_of(evaluate(engine, collection, options), run, name, *facts)

@@ -35,7 +35,7 @@ from genius.evaluation.figures import DRAWS, Estimate
 from genius.evaluation.queries import EncodedSplit, TargetGroups, training_targets
 from genius.evaluation.systems import SearchedPool
 from genius.metrics.hit_rate import bootstrap_shares, interval
-from genius.reports import Column, Report, Table, version
+from genius.reports import Column, Report, Table, program_version
 from genius.search.engine import Engine
 
 MODULE = "genius.evaluation.growing"
@@ -122,7 +122,7 @@ def main(arguments: list[str]) -> None:
         "Items added after training",
         note,
         command_line(MODULE, arguments),
-        version(given.run),
+        program_version(given.run),
         [table],
     )
     report.save(given.run / "reports" / "growing.json")

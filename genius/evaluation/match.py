@@ -28,7 +28,7 @@ from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import command_line, evaluation_parser, opened
 from genius.evaluation.queries import BATCH, read_queries
 from genius.metrics.hit_rate import wilson_interval
-from genius.reports import Cell, Column, Report, Table, version
+from genius.reports import Cell, Column, Report, Table, program_version
 from genius.run import Run
 from genius.schema import READINGS_OF_PICTURES, UNREAD, Query, SearchOptions, SearchResult
 from genius.search.engine import Engine
@@ -315,7 +315,12 @@ def main(arguments: list[str]) -> None:
     command = command_line(MODULE, arguments)
     tables = [table, *([nothing_table(nothing)] if nothing else [])]
     report = Report(
-        "A word for confidence", note, command, version(given.run), tables, headline=headline
+        "A word for confidence",
+        note,
+        command,
+        program_version(given.run),
+        tables,
+        headline=headline,
     )
     report.save(given.run / "reports" / "match.json")
 

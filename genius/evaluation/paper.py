@@ -35,7 +35,7 @@ from genius.evaluation.arguments import command_line
 from genius.evaluation.evaluate import Evaluation
 from genius.evaluation.figures import PoolFigures, RowFigures
 from genius.metrics.hit_rate import USUAL_CUT, wilson_interval
-from genius.reports import Cell, Column, Report, Table, version
+from genius.reports import Cell, Column, Report, Table, program_version
 from genius.trie.ids import packed_bytes
 
 MODULE = "genius.evaluation.paper"
@@ -315,7 +315,11 @@ def main(arguments: list[str]) -> None:
     table = captions_table([line for run in runs for line in measured_captions(run)])
     note = "Captions to images at 1, 5 and 10, of the paper and of the runs that the command names."
     report = Report(
-        "Captions to images", note, command_line(MODULE, arguments), version(runs[0]), [table]
+        "Captions to images",
+        note,
+        command_line(MODULE, arguments),
+        program_version(runs[0]),
+        [table],
     )
     report.save(runs[0] / "reports" / "captions.json")
 

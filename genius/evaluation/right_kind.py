@@ -27,7 +27,7 @@ from genius.evaluation.paper import modalities_of
 from genius.evaluation.queries import EncodedSplit, QuerySet, in_batches, read_queries, seeded_hash
 from genius.index.store import Index
 from genius.metrics.hit_rate import Qrels, interval
-from genius.reports import Cell, Column, Report, Table, version
+from genius.reports import Cell, Column, Report, Table, program_version
 from genius.schema import Modality, SearchOptions
 from genius.search.dense import flat_search
 from genius.search.engine import Engine, batch_size
@@ -186,7 +186,9 @@ def main(arguments: list[str]) -> None:
         f"{rates['dense']} % by dense search"
     )
     command = command_line(MODULE, arguments)
-    report = Report("Right kind", note, command, version(given.run), tables, headline=headline)
+    report = Report(
+        "Right kind", note, command, program_version(given.run), tables, headline=headline
+    )
     report.save(given.run / "reports" / "right_kind.json")
 
 

@@ -153,8 +153,8 @@ class CodeNamer:
             self.names = read_names(path)
         except UserError as error:
             logging.getLogger(__name__).warning("%s", error)
-        self.profiles_of = engine.versions.cached(lambda index: Profiles(engine, index))
-        self.search_of = engine.versions.cached(lambda index: CodeSearch(self.profiles_of(index)))
+        self.profiles_of = engine.snapshots.cached(lambda index: Profiles(engine, index))
+        self.search_of = engine.snapshots.cached(lambda index: CodeSearch(self.profiles_of(index)))
 
     @property
     def profiles(self) -> Profiles:

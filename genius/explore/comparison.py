@@ -227,7 +227,7 @@ class Comparison:
     def _generate(self, encoded: EncodedQueries, options: SearchOptions) -> Answer:
         retrieved = self.engine.retrieve(encoded, options)
         by_embedding = Similarity(
-            retrieved.version.index.embeddings, encoded.embeddings.cpu().numpy()
+            retrieved.snapshot.index.embeddings, encoded.embeddings.cpu().numpy()
         )
         return (
             retrieved.ranked.similarities(by_embedding),

@@ -62,7 +62,7 @@ def query_notes(
     """
     text = query.text.strip() if normalize_text(query.text) else ""
     notes = []
-    if reading and (wanted := READINGS[reading.understood]) not in engine.versions.current.kinds:
+    if reading and (wanted := READINGS[reading.understood]) not in engine.snapshots.current.kinds:
         notes.append(f"You seem to ask for {KINDS[wanted]}, which this collection does not have.")
     if text and not any(map(str.isalnum, text)):
         notes.append("There are no words in it to search for; say what you are looking for.")

@@ -81,13 +81,13 @@ class Editor:
             some = uploads[start : start + at_once]
             added = update.add(self._changed_run(), partial(read, some), self._models)
             first += added.items
-            self.engine.versions.reload()
+            self.engine.snapshots.reload()
             yield added
 
     def remove(self, ids: Iterable[str]) -> Removed:
         """Remove items. Raises UserError if none would be left, or the run cannot be changed."""
         removed = update.remove(self._changed_run(), ids)
-        self.engine.versions.reload()
+        self.engine.snapshots.reload()
         return removed
 
     def compact(self) -> bool:
@@ -95,7 +95,7 @@ class Editor:
         be changed.
         """
         done = update.compact(self._changed_run())
-        self.engine.versions.reload()
+        self.engine.snapshots.reload()
         return done
 
     def keep(self, name: str) -> Path:
@@ -119,7 +119,7 @@ class Editor:
         """Go back to the run as it is. Raises UserError if the working copy is being changed."""
         if self.copy is not None and self.has_copy:
             with write_lock(self.copy):
-                self.engine.versions.follow(self.engine.run)
+                self.engine.snapshots.follow(self.engine.run)
                 remove_folder(self.copy)
 
     def _changed_run(self) -> Path:
@@ -128,7 +128,7 @@ class Editor:
             return self.run
         if not self.has_copy:
             Run(self.run).copy(self.copy)
-            self.engine.versions.follow(Run(self.copy))
+            self.engine.snapshots.follow(Run(self.copy))
         return self.copy
 
 

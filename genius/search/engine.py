@@ -49,7 +49,7 @@ from genius.search.request_reader import RequestReader
 from genius.search.retrieval import EncodedQueries, Retrieval
 from genius.search.retriever import Retriever
 from genius.search.scan import compiling
-from genius.search.snapshots import Version, Versions
+from genius.search.snapshots import Snapshot, Snapshots
 from genius.trie.code_table import CodeTable
 from genius.trie.ids import fields, read_level
 from genius.trie.pool import Pool
@@ -64,7 +64,7 @@ class BatchOptions:
     """What the queries of one batch have in common."""
 
     options: ResolvedOptions
-    version: Version  # of the index
+    snapshot: Snapshot  # of the index
 
 
 class Engine:
@@ -109,7 +109,7 @@ class Engine:
         self.encoder, self.fusion = self.retriever.encoder, self.retriever.fusion
         self.quantizer, self.decoder = self.retriever.quantizer, self.retriever.decoder
         self.match_words = MatchWords(run)
-        self.versions = Versions(index, self.device, run)
+        self.snapshots = Snapshots(index, self.device, run)
         self.batcher = engine_thread()
 
     @classmethod
@@ -160,7 +160,7 @@ class Engine:
     def _check(self, run: Path | str) -> None:
         """Search once: finite weights may still compute what is not finite. Raises UserError."""
         try:
-            batch = BatchOptions(self.resolved(SearchOptions(1, 1)), self.versions.current)
+            batch = BatchOptions(self.resolved(SearchOptions(1, 1)), self.snapshots.current)
             if self.has_encoder:
                 (result,) = self._search([Query(text="a")], batch)
             else:
@@ -181,13 +181,13 @@ class Engine:
 
     @property
     def index(self) -> Index:
-        """The newest version that was loaded; inside `versions.snapshot` always the same."""
-        return self.versions.current.index
+        """Of the newest snapshot that was loaded, or of the one that is held."""
+        return self.snapshots.current.index
 
     @property
     def pool(self) -> Pool:
         """All items of the index."""
-        return self.versions.current.pool
+        return self.snapshots.current.pool
 
     @property
     def has_encoder(self) -> bool:
@@ -250,7 +250,7 @@ class Engine:
             raise UserError("There is no query to encode; give at least one.")
         opened = [with_picture(query) for query in queries]
         return self.batcher.call(
-            partial(self.retriever.encode, opened, self.versions.current.kinds)
+            partial(self.retriever.encode, opened, self.snapshots.current.kinds)
         )
 
     def cache_image(self, image: Image) -> None:
@@ -317,10 +317,12 @@ class Engine:
         options allow.
         """
         resolved = self.resolved(options)
-        version = self.versions.current
+        snapshot = self.snapshots.current
         # here, so that only its callers wait while it is collected
-        pool = pool or version.pool_of(options)
-        return self.batcher.call(partial(self.retriever.retrieve, encoded, resolved, version, pool))
+        pool = pool or snapshot.pool_of(options)
+        return self.batcher.call(
+            partial(self.retriever.retrieve, encoded, resolved, snapshot, pool)
+        )
 
     def reorder(self, retrieval: Retrieval, options: SearchOptions) -> Retrieval:
         """What `retrieve` returned, in the order that other options ask for, without another
@@ -353,22 +355,24 @@ class Engine:
         option.
         """
         batch = BatchOptions(
-            self.resolved(checked_options(options or SearchOptions())), self.versions.current
+            self.resolved(checked_options(options or SearchOptions())), self.snapshots.current
         )
-        check_prefix(batch.options.prefix, batch.version.pool_of(batch.options).table)
+        check_prefix(batch.options.prefix, batch.snapshot.pool_of(batch.options).table)
         return batch
 
     def _search(self, queries: Sequence[Query], batch: BatchOptions) -> list[SearchResult]:
-        kinds = batch.version.kinds if batch.options.modality is None else (batch.options.modality,)
+        kinds = (
+            batch.snapshot.kinds if batch.options.modality is None else (batch.options.modality,)
+        )
         return self.retriever.results(
-            self.retriever.encode(queries, kinds), batch.options, batch.version
+            self.retriever.encode(queries, kinds), batch.options, batch.snapshot
         )
 
     def _search_encoded(
         self, queries: Sequence[EncodedQueries], batch: BatchOptions
     ) -> list[SearchResult]:
         encoded = EncodedQueries.join(queries, self.device)
-        return self.retriever.results(encoded, batch.options, batch.version)
+        return self.retriever.results(encoded, batch.options, batch.snapshot)
 
 
 def batch_size(beams: int) -> int:
@@ -380,7 +384,7 @@ def _follow(reference: weakref.ref[Engine], every: float) -> None:
     last_error = ""
     while (engine := reference()) is not None:
         try:
-            engine.versions.reload()
+            engine.snapshots.reload()
         except Exception as error:
             if str(error) != last_error:
                 logging.getLogger(__name__).warning("the newest index was not loaded: %s", error)

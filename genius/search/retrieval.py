@@ -13,7 +13,7 @@ from genius.search.beam_state import Beams
 from genius.search.candidates import Candidates
 from genius.search.request_reader import kind_log_probs
 from genius.search.rerank import RankedCandidates
-from genius.search.snapshots import Version
+from genius.search.snapshots import Snapshot
 from genius.search.stopwatch import Milliseconds
 from genius.trie.pool import Pool
 
@@ -108,7 +108,7 @@ class Retrieval:
     """The arrays behind the results of b queries; evaluation reads these."""
 
     encoded: EncodedQueries
-    version: Version  # of the index
+    snapshot: Snapshot  # of the index
     pool: Pool  # that was searched
     beams: Beams | None  # None: it was only scanned
     candidates: Candidates

@@ -41,7 +41,7 @@ from genius.search.rerank import (
     shows_left_out,
 )
 from genius.search.retrieval import EncodedQueries, Requests, Retrieval
-from genius.search.snapshots import Version
+from genius.search.snapshots import Snapshot
 from genius.search.stopwatch import Stopwatch
 from genius.search.versions import FURTHER
 from genius.trie.pool import Pool
@@ -184,7 +184,7 @@ class Retriever:
         return Requests.of(readings, vectors)
 
     def retrieve(
-        self, encoded: EncodedQueries, options: ResolvedOptions, version: Version, pool: Pool
+        self, encoded: EncodedQueries, options: ResolvedOptions, snapshot: Snapshot, pool: Pool
     ) -> Retrieval:
         """From b encoded queries to ranked candidates of the pool, as arrays."""
         watch = Stopwatch(self.device, len(encoded.z), encoded.milliseconds)
@@ -208,32 +208,34 @@ class Retriever:
                 if beams is None
                 else beams.first_log_probs
             )
-            ranked = self._rank(encoded, version, candidates, options)
+            ranked = self._rank(encoded, snapshot, candidates, options)
         return Retrieval(
-            encoded, version, pool, beams, candidates, first, ranked, watch.milliseconds
+            encoded, snapshot, pool, beams, candidates, first, ranked, watch.milliseconds
         )
 
     def reorder(self, retrieval: Retrieval, options: ResolvedOptions) -> Retrieval:
         """What `retrieve` returned, ranked as other options ask for."""
         watch = Stopwatch(self.device, len(retrieval.encoded.z), retrieval.milliseconds)
         with watch.stage("rerank"):
-            ranked = self._rank(retrieval.encoded, retrieval.version, retrieval.candidates, options)
+            ranked = self._rank(
+                retrieval.encoded, retrieval.snapshot, retrieval.candidates, options
+            )
         return replace(retrieval, ranked=ranked, milliseconds=watch.milliseconds)
 
     def _rank(
         self,
         encoded: EncodedQueries,
-        version: Version,
+        snapshot: Snapshot,
         candidates: Candidates,
         options: ResolvedOptions,
     ) -> RankedCandidates:
-        index = version.index
+        index = snapshot.index
         unwanted = None
         requests = encoded.requests
         if requests and requests.left_out.any():
             left_out = requests.left_out.cpu().numpy()
             unwanted = shows_left_out(
-                candidates, index.embeddings, index.modalities, left_out, version.spreads
+                candidates, index.embeddings, index.modalities, left_out, snapshot.spreads
             )
         by = self._by_embedding(encoded, index) if options.order == "cosine" else None
         if options.order == "fused":
@@ -261,16 +263,16 @@ class Retriever:
         return [torch.cat(level) for level in zip(*parts, strict=True)]
 
     def results(
-        self, encoded: EncodedQueries, options: ResolvedOptions, version: Version
+        self, encoded: EncodedQueries, options: ResolvedOptions, snapshot: Snapshot
     ) -> list[SearchResult]:
         """Retrieve for b encoded queries, and fetch what a visitor sees."""
         query_codes = self.quantizer.encode(encoded.z).tolist()
         wide = replace(options, k=options.k + FURTHER)
-        retrieval = self.retrieve(encoded, wide, version, version.pool_of(options))
+        retrieval = self.retrieve(encoded, wide, snapshot, snapshot.pool_of(options))
         beams, table = retrieval.beams, retrieval.pool.table
         watch = Stopwatch(self.device, len(encoded.z), retrieval.milliseconds)
         with watch.stage("fetch"):
-            ranked, things = one_of_each(version.index, retrieval.ranked, options.k)
+            ranked, things = one_of_each(snapshot.index, retrieval.ranked, options.k)
         with watch.stage("explain"):
             query, place = np.nonzero(ranked.rows >= 0)
             codes = table.codes(ranked.ids[query, place])
@@ -279,8 +281,8 @@ class Retriever:
                 step.cpu().numpy()[np.arange(len(codes)), code]
                 for step, code in zip(steps, codes.T)
             ]
-            cosines = ranked.similarities(self._by_embedding(encoded, version.index))
-            by_fused = self._by_fused(encoded, version.index)
+            cosines = ranked.similarities(self._by_embedding(encoded, snapshot.index))
+            by_fused = self._by_fused(encoded, snapshot.index)
             fused = ranked.similarities(by_fused) if by_fused else None
             hits_per_query = fetch_hits(
                 ranked, things, codes, np.stack(own, axis=1), cosines, fused
@@ -298,7 +300,7 @@ class Retriever:
         if self.quantizer.config.modality_code in ("forced", "classifier"):
             # a kind that the index lacks cannot be meant
             first_codes = first_codes * np.isin(
-                np.arange(first_codes.shape[1]), version.pool.trie.first_codes.cpu()
+                np.arange(first_codes.shape[1]), snapshot.pool.trie.first_codes.cpu()
             )
             first_codes /= first_codes.sum(1, keepdims=True).clip(np.finfo(np.float32).tiny)
         return [
@@ -318,7 +320,7 @@ class Retriever:
                 reading=encoded.requests.readings[i] if encoded.requests else None,
                 milliseconds=dict(watch.milliseconds),
                 trace=(beams.trace[i] if beams and beams.trace else []) if options.trace else None,
-                thumbnail=version.index.thumbnail,
+                thumbnail=snapshot.index.thumbnail,
             )
             for i in range(len(encoded.z))
         ]

@@ -1,7 +1,6 @@
-"""Which version of a run's index is searched: the newest, or inside a snapshot the one that it
-began with.
+"""Which snapshot of a run's index is searched: the newest, or the one that is held.
 
-So a search, and everything that one callback of the page does, sees one version from trie to item
+So a search, and everything that one callback of the page does, sees one snapshot from trie to item
 records, whatever is added or removed meanwhile.
 """
 
@@ -29,8 +28,8 @@ SAMPLE = 2_000  # embeddings of a modality
 T = TypeVar("T")
 
 
-class Version:
-    """One version of an index, with its pools. Safe to share between threads."""
+class Snapshot:
+    """One state of an index, with its pools. Safe to share between threads."""
 
     def __init__(self, index: Index, device: torch.device, rows: range | None = None):
         """rows: of the items that its pools hold; None: all."""
@@ -83,14 +82,12 @@ class Version:
             return self._pools[key]
 
 
-class Versions:
-    """The versions of one run's index. Safe to share between threads."""
+class Snapshots:
+    """The snapshots of one run's index. Safe to share between threads."""
 
     def __init__(self, index: Index, device: torch.device, run: Run | None = None):
-        """run: as it was read when the index was loaded; without it `reload` never finds a newer
-        version.
-        """
-        self._newest = Version(index, device)
+        """run: as it was read when the index was loaded; without it `reload` finds no newer one."""
+        self._newest = Snapshot(index, device)
         self._device = device
         self._run = run
         # raises UserError: it does not become current
@@ -99,17 +96,17 @@ class Versions:
         self._kept: list[_lru_cache_wrapper] = []
 
     @property
-    def current(self) -> Version:
-        return _SNAPSHOTS.get().get(self, self._newest)
+    def current(self) -> Snapshot:
+        return _HELD.get().get(self, self._newest)
 
     @contextmanager
-    def snapshot(self) -> Iterator[None]:
-        """Inside the block the version stays as it is for the caller's thread or task."""
-        before = _SNAPSHOTS.set({**_SNAPSHOTS.get(), self: self.current})
+    def held(self) -> Iterator[None]:
+        """Inside the block the current one stays so for the caller's thread or task."""
+        before = _HELD.set({**_HELD.get(), self: self.current})
         try:
             yield
         finally:
-            _SNAPSHOTS.reset(before)
+            _HELD.reset(before)
 
     def follow(self, run: Run | None) -> None:
         """Take the index from another copy of the run from now on."""
@@ -118,24 +115,23 @@ class Versions:
         self.reload()
 
     def reload(self) -> bool:
-        """Load the newest version of the run's index, if there is a newer one, and return whether
-        there was.
+        """Load the run's index again, if there is a newer one, and return whether there was.
 
-        It becomes current at once, also inside the caller's own snapshot. Raises UserError for an
+        It becomes current at once, also where the caller holds another. Raises UserError for an
         index that cannot be read.
         """
         with self._reloading:
             index = None if self._run is None else load_newer_index(self._run, self._newest.index)
             if index is not None:
                 self.before_newer(index)
-                self._newest = Version(index, self._device)
+                self._newest = Snapshot(index, self._device)
                 for kept in self._kept:
                     kept.cache_clear()
                 gc.collect()  # what they kept may refer to itself
-        if self in _SNAPSHOTS.get():
-            _SNAPSHOTS.set({**_SNAPSHOTS.get(), self: self._newest})
+        if self in _HELD.get():
+            _HELD.set({**_HELD.get(), self: self._newest})
         if self._run is not None:
-            # versions that nobody reads any more: they may hold what was removed
+            # index folders that nobody reads any more: they may hold what was removed
             self._run.sweep(PART)
         return index is not None
 
@@ -148,6 +144,4 @@ class Versions:
         return kept
 
 
-_SNAPSHOTS: ContextVar[Mapping[Versions, Version]] = ContextVar(
-    "snapshots", default=MappingProxyType({})
-)
+_HELD: ContextVar[Mapping[Snapshots, Snapshot]] = ContextVar("held", default=MappingProxyType({}))

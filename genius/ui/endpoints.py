@@ -68,7 +68,7 @@ class Endpoints:
         with (
             self.calls.answering(call_id) as call,
             self.record(name, call),
-            self.engine.versions.snapshot(),
+            self.engine.snapshots.held(),
         ):
             if call.refusal:
                 raise UserError(call.refusal)

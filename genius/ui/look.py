@@ -72,7 +72,7 @@ def look_route(path: str, look: Callable[..., Any], engine: Engine) -> Route:
 def answer_look(look: Callable[..., Any], given: dict[str, Any], engine: Engine, by: Asker) -> File:
     """What the look answers, as a file."""
     asker.set(by)
-    with engine.versions.snapshot():
+    with engine.snapshots.held():
         found = look(**given)
     if isinstance(found, File):
         return found

@@ -69,7 +69,7 @@ class Page:
                 if self.ended:
                     return
                 try:
-                    with self.engine.versions.snapshot():
+                    with self.engine.snapshots.held():
                         compute()
                 except Exception as error:
                     logging.getLogger(__name__).warning("%s prepared nothing: %r", compute, error)

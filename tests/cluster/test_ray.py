@@ -63,7 +63,7 @@ def test_shards_on_ray_give_what_one_index_gives_and_take_in_a_newer_one(run):
                     parts.search_encoded(given, options), one.search_encoded(given, options)
                 )
         remove(run, ["0:3", "0:20"])
-        assert parts.versions.reload() and one.versions.reload()
+        assert parts.snapshots.reload() and one.snapshots.reload()
         given = vectors(one, 8)
         assert_equal(parts.search_encoded(given, SCAN), one.search_encoded(given, SCAN))
 

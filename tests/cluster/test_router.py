@@ -8,7 +8,7 @@ import pytest
 
 from genius.cluster import shard as shard_module
 from genius.cluster.router import KnownSimilarity, RouterEngine
-from genius.cluster.shard import OtherVersionError, Shard
+from genius.cluster.shard import OtherSnapshotError, Shard
 from genius.errors import UserError
 from genius.index.item_source import uploaded_items
 from genius.index.partitions import Share
@@ -181,28 +181,28 @@ def test_a_router_changes_to_a_newer_index_when_all_parts_have_it(run, monkeypat
             shards.shards[1], "take", lambda name: (_ for _ in ()).throw(UserError("not yet"))
         )
         with pytest.raises(UserError, match="not yet"):
-            parts.versions.reload()
+            parts.snapshots.reload()
     # the first part has both
     assert parts.index.folder.name == before and parts.search(WORDS[0]).hits
-    assert parts.versions.reload() and parts.index.n == 41
+    assert parts.snapshots.reload() and parts.index.n == 41
     assert_equal(parts.search([Query(WORDS[0])]), Engine.load(run, "cpu").search([Query(WORDS[0])]))
 
 
 def test_a_part_lets_an_older_version_go_and_says_which_it_has(run, monkeypatch):
     monkeypatch.setattr(shard_module, "LINGER", 0.0)
     shard = Shard(run, Share(1, 2))
-    (before,) = shard._versions
+    (before,) = shard._snapshots
     remove(run, ["0:3"])
     shard.reload()
     (newest,) = wait_for_one(shard)
-    with pytest.raises(OtherVersionError, match=f"part 1/2 of .* has {newest}, not {before}"):
+    with pytest.raises(OtherSnapshotError, match=f"part 1/2 of .* has {newest}, not {before}"):
         shard.take(before)
     wait_until(lambda: not (run / before).exists())
 
 
 def wait_for_one(shard: Shard) -> dict:
-    wait_until(lambda: len(shard._versions) == 1)
-    return shard._versions
+    wait_until(lambda: len(shard._snapshots) == 1)
+    return shard._snapshots
 
 
 def test_more_parts_than_items_are_refused(run):

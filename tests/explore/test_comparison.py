@@ -141,7 +141,7 @@ def test_when_items_were_removed_the_graph_and_the_index_before_go_first(tmp_pat
     present = []
     graph, index = weakref.ref(comparison.build()), weakref.ref(engine.index)
     update.remove(run, ["0:1"])
-    assert engine.versions.reload() and not comparison.built
+    assert engine.snapshots.reload() and not comparison.built
     gc.collect()
     assert index() is None
 

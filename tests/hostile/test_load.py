@@ -102,9 +102,9 @@ class Versions:
                 f"{self.rng.random():.6f}"
             )
             update.add(self.run, partial(uploaded_items, [(text, None)]), self.models)
-            self.engine.versions.reload()
+            self.engine.snapshots.reload()
             self.added += [item.id for item in self.engine.index.items([self.engine.index.n - 1])]
-        self.engine.versions.reload()
+        self.engine.snapshots.reload()
         self.keep()
 
     def keep(self):

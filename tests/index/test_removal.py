@@ -86,12 +86,12 @@ def test_a_removed_text_and_picture_are_in_no_file(run, secrets):
 def test_they_are_gone_once_an_engine_lets_go_of_the_version_that_it_held(run, secrets):
     engine = Engine.load(run, "cpu")
     profiles_of = CodeNamer(engine, run).profiles_of
-    with engine.versions.snapshot():
+    with engine.snapshots.held():
         assert engine.search("A boat.").hits and profiles_of(engine.index).index is engine.index
         assert profiles_of(engine.index).words.words
         update.remove(run, ["1:2", "1:3"])
         assert holders(run, *secrets) and engine.index.n == N + 4
-    assert engine.versions.reload() and engine.index.n == N + 2
+    assert engine.snapshots.reload() and engine.index.n == N + 2
     assert holders(run, *secrets) == []
 
 
@@ -99,10 +99,10 @@ def test_a_search_that_goes_on_keeps_its_version_and_the_next_look_deletes_it(ru
     engine = Engine.load(run, "cpu")
     held = engine.index
     update.remove(run, ["1:2", "1:3"])
-    assert engine.versions.reload() and holders(run, *secrets)
+    assert engine.snapshots.reload() and holders(run, *secrets)
     assert held.items(held.rows_of(["1:2"]))[0].text == SECRET
     del held
-    assert not engine.versions.reload() and holders(run, *secrets) == []
+    assert not engine.snapshots.reload() and holders(run, *secrets) == []
 
 
 def test_a_change_of_an_older_run_erases_what_was_removed_before(run, secrets, models):

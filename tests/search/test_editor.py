@@ -105,7 +105,7 @@ def test_a_working_copy_is_kept_or_forgotten_and_the_run_stays_as_it_is(
     with write_lock(editor.copy), pytest.raises(UserError, match="is being changed already"):
         editor.forget()
     editor.forget()
-    assert engine.index.folder == trained.folder and not engine.versions.reload()
+    assert engine.index.folder == trained.folder and not engine.snapshots.reload()
     assert describe(run) == before and not list((tmp_path / "copies").iterdir())
     (added,) = editor.add([("A zebra on a tree.", None)])
     assert added.new == 1 and engine.index.folder.is_relative_to(editor.copy)

@@ -43,11 +43,11 @@ def add(run: Path, engine: Engine, *texts: str) -> None:
 
 def test_the_next_query_finds_added_items_and_no_removed_ones(run):
     engine = Engine.load(run, "cpu")
-    assert not engine.versions.reload()
+    assert not engine.snapshots.reload()
     with pytest.raises(UserError, match="No items were added since training; search in everything"):
         engine.search("A boat.", SearchOptions(added=True))
     add(run, engine, "A zebra on a tree.")
-    assert engine.index.n == N and engine.versions.reload() and not engine.versions.reload()
+    assert engine.index.n == N and engine.snapshots.reload() and not engine.snapshots.reload()
     for options in (None, SearchOptions(modality=Modality.TEXT)):
         hit = engine.search([Query("A zebra on a tree.")], options)[0].hits[0]
         assert (hit.row, hit.item.text) == (N, "A zebra on a tree.")
@@ -59,7 +59,7 @@ def test_the_next_query_finds_added_items_and_no_removed_ones(run):
     with pytest.raises(UserError, match="No items of the modality image were added since training"):
         engine.search("A boat.", SearchOptions(modality=Modality.IMAGE, added=True))
     update.remove(run, ["1:0", "0:0"])
-    assert engine.versions.reload()
+    assert engine.snapshots.reload()
     hits = engine.search([Query("A zebra on a tree.")])[0].hits
     assert "1:0" not in [hit.item.id for hit in hits] and engine.index.n == N - 1
 
@@ -82,9 +82,9 @@ def test_a_search_sees_one_version_while_the_index_changes(run):
         try:
             for number in range(4):
                 add(run, engine, f"A zebra {number}.", f"A lion {number}.")
-                engine.versions.reload()
+                engine.snapshots.reload()
                 update.remove(run, [f"0:{number}", f"{number + 1}:0"])
-                engine.versions.reload()
+                engine.snapshots.reload()
         finally:
             done.set()
         for one in searches:
@@ -96,11 +96,11 @@ def test_inside_a_block_rows_mean_the_same_items(run):
     """Whatever others take up meanwhile; who takes it up inside sees it at once."""
     engine = Engine.load(run, "cpu")
     query = [Query("A red dog.")]
-    with engine.versions.snapshot():
+    with engine.snapshots.held():
         before = engine.search(query)[0]
         ids = [item.id for item in engine.index.items(range(N))]
         update.remove(run, ["0:0"])
-        other = threading.Thread(target=engine.versions.reload)
+        other = threading.Thread(target=engine.snapshots.reload)
         other.start()
         other.join(LIMIT)
         again = engine.search(query)[0]
@@ -108,9 +108,9 @@ def test_inside_a_block_rows_mean_the_same_items(run):
             (hit.row, hit.item) for hit in before.hits
         ]
         assert [item.id for item in engine.index.items(range(N))] == ids
-        assert engine.versions.current.pool_of(SearchOptions()) is engine.pool
+        assert engine.snapshots.current.pool_of(SearchOptions()) is engine.pool
         update.remove(run, ["0:1"])
-        assert engine.versions.reload() and engine.index.n == N - 2
+        assert engine.snapshots.reload() and engine.index.n == N - 2
     assert engine.index.n == N - 2
     assert all(hit.item == engine.index.items([hit.row])[0] for hit in engine.search(query)[0].hits)
 
@@ -128,11 +128,11 @@ def test_an_unreadable_index_is_not_loaded_and_logged_once(run, caplog, monkeypa
     add(run, engine, "A zebra on a tree.")
     np.save(Run(run).folder("index") / "modalities.npy", np.zeros(3, np.uint8))
     with pytest.raises(UserError, match="modalities.npy"):
-        engine.versions.reload()
+        engine.snapshots.reload()
     assert len(engine.search([Query("A red dog.")])[0].hits) == 10 and engine.index.n == N
     tries = []
-    reload = engine.versions.reload
-    monkeypatch.setattr(engine.versions, "reload", lambda: (tries.append(1), reload()))
+    reload = engine.snapshots.reload
+    monkeypatch.setattr(engine.snapshots, "reload", lambda: (tries.append(1), reload()))
     engine.follow(every=0.01)
     wait_until(lambda: len(tries) >= 5)
     assert len(caplog.records) == 1 and "was not loaded" in caplog.text
@@ -143,7 +143,7 @@ def test_a_pool_that_is_being_collected_delays_only_the_searches_that_need_it(ru
     started = threading.Event()
     goes_on = threading.Event()
     texts = SearchOptions(modality=Modality.TEXT)
-    ready = engine.versions.current.pool_of(texts)
+    ready = engine.snapshots.current.pool_of(texts)
     build = Index.pool
 
     def slow(index: Index, *args: object) -> Pool:
@@ -158,7 +158,7 @@ def test_a_pool_that_is_being_collected_delays_only_the_searches_that_need_it(ru
         try:
             collecting = threads.submit(engine.retrieve, encoded, images)
             assert started.wait(LIMIT)
-            assert threads.submit(engine.versions.current.pool_of, texts).result(LIMIT) is ready
+            assert threads.submit(engine.snapshots.current.pool_of, texts).result(LIMIT) is ready
             for options in (SearchOptions(), SearchOptions(modality=Modality.TEXT)):
                 (result,) = threads.submit(engine.search, [Query("A red dog.")], options).result(
                     LIMIT

@@ -159,7 +159,7 @@ class FakeEngine:
         self.cached_images: list[Image.Image] = []
         self.snapshots = 0
         current = SimpleNamespace(kinds=frozenset(Modality))
-        self.versions = SimpleNamespace(
+        self.snapshots = SimpleNamespace(
             snapshot=self.snapshot, current=current, cached=lru_cache(1)
         )
 

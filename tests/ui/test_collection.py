@@ -57,7 +57,7 @@ def test_pictures_and_captions_come_in_and_go_out(ask, look, served, photo):
     assert ask("merge_segments")["answer"]["title"] == merged
     outcome = ask("remove_items", ids=f"{ids[1]}, 9:9")["answer"]
     assert outcome["title"] == "1 item removed." and outcome["lines"] == ["There is no item 9:9."]
-    versions, run = served.engine.versions, served.engine.run.path
+    versions, run = served.engine.snapshots, served.engine.run.path
     # what was removed is gone
     wait_until(lambda: versions.reload() or len(list(run.glob("index-*"))) == 1)
     nothing = "Nothing to do: there is one part (segment)."

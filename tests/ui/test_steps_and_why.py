@@ -124,7 +124,7 @@ def test_after_items_were_removed_no_row_of_an_older_search_is_shown(tmp_path):
     last = asked(engine)
     shown = follow(namer, (last,), 0, None)
     update.remove(run.path, [hit.item.id for hit in last.result.hits[:2]])
-    assert engine.versions.reload()
+    assert engine.snapshots.reload()
     for stale in (
         lambda: follow(namer, (last,), 0, None),
         lambda: branched(namer, (last,), 0, None, [a_choice(shown)]),

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from genius.evaluation.report import health_table
-from genius.reports import Axis, Cell, Column, Plot, Report, Series, Table, version
+from genius.reports import Axis, Cell, Column, Plot, Report, Series, Table, program_version
 from genius.run import Run
 from training import NOTES
 from training.distributed import is_main
@@ -100,7 +100,7 @@ def curves_report(curves: Mapping[str, Sequence[Epoch]]) -> Report:
         "Training",
         f"{NOTES['curves']}\n\n{'; '.join(durations)}.",
         COMMAND,
-        version(),
+        program_version(),
         tables,
         plots,
     )

@@ -20,7 +20,7 @@ from genius.metrics.code_health import format_health, table_health
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.models.saving import round_to_half
-from genius.reports import version
+from genius.reports import program_version
 from genius.run import Run
 from genius.trie.ids import IDTable
 from training.checkpoint import Checkpoints, reseed
@@ -138,7 +138,7 @@ def report_health(
     codes = quantize_all(fused, modalities, quantizer)
     health = table_health(IDTable.build(codes, quantizer.config.code_sizes), modalities)
     health |= rates
-    health_report(health, version(run.path)).write(run.path / HEALTH)
+    health_report(health, program_version(run.path)).write(run.path / HEALTH)
     print(format_health(health))
 
 

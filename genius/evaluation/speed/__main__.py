@@ -47,7 +47,7 @@ from genius.evaluation.speed.systems import SYSTEMS
 from genius.evaluation.speed.timing import describe_machine
 from genius.evaluation.speed.workloads import ID_KINDS, realistic, uniform
 from genius.models.decoder import DecoderConfig
-from genius.reports import Report, version
+from genius.reports import Report, program_version
 from genius.run import is_run
 from genius.runtime import keep_freed_memory, usable_device
 from genius.search.batching import leave_cores_to_engines
@@ -122,7 +122,7 @@ def main(arguments: Sequence[str]) -> None:
                 f"{measuring.rounds} rounds, a comparison the median of the ratios in the "
                 "rounds that both had."
             )
-            Report("Speed", note, command, version(options.run), tables, plots).save(
+            Report("Speed", note, command, program_version(options.run), tables, plots).save(
                 options.out / "speed.json"
             )
 

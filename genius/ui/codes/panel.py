@@ -52,7 +52,7 @@ class Codes:
         self.engine, self.namer = context.engine, context.namer
         self.code_sizes = context.engine.index.code_sizes
         self.forced = context.engine.first_code_is_modality
-        self.health_of = self.engine.versions.cached(self.measure_health)
+        self.health_of = self.engine.snapshots.cached(self.measure_health)
 
     @property
     def profiles(self) -> Profiles:

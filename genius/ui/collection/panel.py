@@ -42,8 +42,8 @@ class CollectionLooks:
     def __init__(self, context: Context):
         self.engine, self.served = context.engine, context.served
         self.names = {} if isinstance(context.maps, str) else context.maps.names  # of datasets
-        self.contents_of = self.engine.versions.cached(self.count_contents)
-        self.fit_of = self.engine.versions.cached(self.measure_fit)
+        self.contents_of = self.engine.snapshots.cached(self.count_contents)
+        self.fit_of = self.engine.snapshots.cached(self.measure_fit)
         self.editing = Editing(context) if context.served.editable else None
 
     def prepare(self) -> None:

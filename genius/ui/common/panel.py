@@ -49,7 +49,7 @@ class RunFacts:
         self.context = context
         self.engine = context.engine
         self.served = context.served
-        self.facts_of = self.engine.versions.cached(self.facts)
+        self.facts_of = self.engine.snapshots.cached(self.facts)
 
     def on_about(self) -> dict[str, Any]:
         """Facts about the run, and what may be asked of it."""

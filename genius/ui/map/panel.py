@@ -55,14 +55,16 @@ class Map:
         self.maps = maps
         self.answers = context.searches.answers
         self.depths = [one.depth for one in maps.views]
-        self.points_of = self.engine.versions.cached(lambda index: MapPoints(index, maps))
+        self.points_of = self.engine.snapshots.cached(lambda index: MapPoints(index, maps))
         self.places = self._cached(lambda index, at: self.points_of(index).places(at))
 
     def _cached(self, compute: Callable[..., Any]) -> Callable[..., Any]:
         """`compute(index, …)`, whose last results are cached for as long as the index is the
         current one.
         """
-        kept = self.engine.versions.cached(lambda index: lru_cache(CACHED)(partial(compute, index)))
+        kept = self.engine.snapshots.cached(
+            lambda index: lru_cache(CACHED)(partial(compute, index))
+        )
         return lambda *arguments: kept(self.engine.index)(*arguments)
 
     @property

@@ -126,7 +126,7 @@ def narrowed(
 
 def code_table(engine: Engine, answer: LastQuery) -> CodeTable:
     """The IDs among which the answer was generated."""
-    return CodeTable(engine.versions.current.pool_of(answer.options).table)
+    return CodeTable(engine.snapshots.current.pool_of(answer.options).table)
 
 
 def strip_data(

@@ -81,7 +81,7 @@ def panel(context: Context) -> Panel:
     engine, examples = context.engine, context.served.examples
     maps = context.maps
     views = () if isinstance(maps, str) else maps.views
-    tours = engine.versions.cached(lambda index: tour_of(index, examples, views))
+    tours = engine.snapshots.cached(lambda index: tour_of(index, examples, views))
 
     def on_tour() -> dict[str, Any]:
         """The steps of the tour."""

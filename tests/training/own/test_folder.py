@@ -147,7 +147,7 @@ def test_killed_it_continues_and_a_server_picks_up_what_was_added_since(
     assert engine.index.n == 10
 
     main(command)
-    assert engine.versions.reload() and engine.index.n == 24
+    assert engine.snapshots.reload() and engine.index.n == 24
     assert sum(map(len, encoded)) == 24
     whole, run = (Index.load(Run(tmp_path / name).folder("index")) for name in ("whole", "run"))
     assert run.items(range(24)) == whole.items(range(24)) and run.config == whole.config
@@ -171,7 +171,7 @@ def test_a_watched_folder_is_followed_by_a_server_one_line_a_change_and_errors_e
     )
 
     def follow(n: int):
-        assert engines[0].versions.reload() and engines[0].index.n == n
+        assert engines[0].snapshots.reload() and engines[0].index.n == n
 
     def step(number: int):
         """What happens in the world before each look."""

@@ -30,7 +30,7 @@ from genius.commands import command_parser
 from genius.errors import UserError
 from genius.evaluation.arguments import add_device, add_seed
 from genius.evaluation.paper import read_published as read_table
-from genius.reports import Cell, Column, Report, Table, shown, version
+from genius.reports import Cell, Column, Report, Table, program_version, shown
 from genius.runtime import keep_freed_memory
 from genius.schema import READINGS, UNREAD, Item, Query, SearchResult, source_fields
 from genius.search.batching import leave_cores_to_engines
@@ -92,7 +92,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         "other sets; "
         f"{engine.index.n:,} items, seed {options.seed}.",
         f"python -m training.benchmarks.asking RUN $GENIUS_DATA --seed {options.seed}",
-        version(options.run),
+        program_version(options.run),
         [kinds, named, left_out],
         headline=f"{shown(row[3], kinds.columns[3])} % of the first {FIRST} results are of the "
         "kind asked for",

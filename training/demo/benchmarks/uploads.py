@@ -42,7 +42,7 @@ from genius.evaluation.paper import read_published as read_table
 from genius.index.store import Index
 from genius.metrics.hit_rate import MISS, bootstrap_shares, interval
 from genius.models.class_bridge import ClassTexts
-from genius.reports import Cell, Column, Report, Table, version
+from genius.reports import Cell, Column, Report, Table, program_version
 from genius.run import Run
 from genius.runtime import keep_freed_memory
 from genius.schema import Hit, Item, Modality, Query, SearchOptions, SearchResult, source_fields
@@ -135,7 +135,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         f"items, seed {options.seed}. "
         "Brackets are bootstrap 95 % intervals.",
         f"python -m training.benchmarks.uploads RUN $GENIUS_DATA {sampled}",
-        version(options.run),
+        program_version(options.run),
         [table for table in tables if table.rows],
         headline=f"{tables[0].texts()[0][3].split()[0]} % of photographs from outside are named "
         "among the first 5",

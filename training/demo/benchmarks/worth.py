@@ -23,7 +23,7 @@ from genius.evaluation.pools import PoolKind
 from genius.evaluation.queries import EncodedSplit, read_queries, training_targets
 from genius.evaluation.report import averages_table, by_row, differences_table, hit_table
 from genius.evaluation.systems import SearchedPool, id_systems, search_by_ids
-from genius.reports import Column, Report, version
+from genius.reports import Column, Report, program_version
 from genius.search.engine import Engine
 from training import NOTES
 from training.distributed import run_alone
@@ -89,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     tables = [averages_table([pool]), differences_table([pool]), hit_table(pool), against]
     command = command_line(MODULE, arguments)
     title = "What the decoder and the order are worth"
-    report = Report(title, note, command, version(given.run), tables)
+    report = Report(title, note, command, program_version(given.run), tables)
     report.save(given.run / "reports" / "worth.json")
 
 

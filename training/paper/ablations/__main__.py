@@ -15,7 +15,7 @@ from pathlib import Path
 from genius.collections.mbeir import Collection
 from genius.commands import command_parser
 from genius.evaluation.arguments import add_device, add_number, command_line, parse_integers
-from genius.reports import Report, version
+from genius.reports import Report, program_version
 from genius.run import Run, expect_run
 from genius.runtime import keep_freed_memory, usable_device
 from training import NOTES
@@ -97,7 +97,9 @@ def main(arguments: list[str] | None = None) -> None:
             f"layers and width {decoder.decoder.width}."
         )
         command = command_line(MODULE, words)
-        report = Report("The paper's ablations", note, command, version(run.path), made, plots)
+        report = Report(
+            "The paper's ablations", note, command, program_version(run.path), made, plots
+        )
         report.save(run.path / "reports" / "ablations.json")
 
 
