@@ -59,7 +59,8 @@ DEFAULT_CAPTIONS = re.compile(  # of cameras and programs
 )
 CAMERA_FILE = re.compile(  # a name that a camera or a telephone gave, without its suffix
     r"(_?(img|imgp|imag|cimg|dsc[nfi]?|dcp|mg|sam|pict|pxl|mvimg|dji|gopr|wp|hpim|kif|screenshot)"
-    r"[_-]?\d{4,}|[pr]\d{7}|\d{3}_\d{4}|(19|20)\d{6}(\d{6})?)([_-](\d+|wa\d+|hdr|edited|copy))*(\(\d+\))?",
+    r"[_-]?\d{4,}|[pr]\d{7}|\d{3}_\d{4}|(19|20)\d{6}(\d{6})?)"
+    r"([_-](\d+|wa\d+|hdr|edited|copy))*(\(\d+\))?",
     re.IGNORECASE,
 )
 CODE = re.compile("[a-z]{3,6}")  # of Huawei, for how a picture was taken, such as edf and oznor

@@ -16,6 +16,7 @@ SIDE = 32  # pixels of a small picture
 PARTS, FINE = 4, 4  # parts a side; pixels a side of a square whose mean is no detail
 NEAREST = 4  # mean difference of the brightness of parts, up to 255
 MOST_DIFFERENT = 24  # of two pixels of 16 × 16, in one colour
+ALIKE = 0.7  # cosine of the embeddings of versions; training/LOG.md has what was measured
 SAME_DETAIL = 0.96  # correlation of what pixels have beyond the mean around them
 
 

@@ -22,6 +22,7 @@ from genius.commands import command_parser
 from genius.errors import exit_on_user_error
 from genius.index import partitions, update
 from genius.index.check import TRAINING, DriftReport, advice, description, problems
+from genius.index.duplicates import count_versions
 from genius.index.item_source import ItemSource, read_item_source
 from genius.index.store import Index, load_index, load_newer_index
 from genius.run import Run, expect_run
@@ -119,7 +120,11 @@ def add(
             "to replace them: add --replace"
         )
     if added.new and partition is None:
-        _advise(run, opened(run))
+        index = opened(run)
+        if versions := count_versions(index, index.n - added.new):
+            are = "picture is a version" if versions == 1 else "pictures are versions"
+            print(f"{versions:,} {are} of items that are here")
+        _advise(run, index)
     return 1 if added.unreadable else 0
 
 

@@ -1,5 +1,5 @@
 """Find new items that an index already holds under another id: those with the same text and the
-same image.
+same image; and count new pictures that are versions of others, which stay items.
 
 Images are the same if the encoder maps them to the same embedding, up to rounding. Then their IDs
 are the same, too, so only items of one bucket are compared.
@@ -11,11 +11,18 @@ from collections.abc import Callable
 
 import numpy as np
 
+from genius.collections.images import open_image
+from genius.collections.versions import ALIKE, are_versions, small
+from genius.index.store import Index
+from genius.schema import Modality
 from genius.trie.ids import IDTable, expand_ranges
 
 # distance of two embeddings in fp16 that were the same before they were rounded
 MAX_DISTANCE = 1e-3
 MAX_COMPARED = 1000  # items of a bucket that a new one is compared with
+NEAREST = 5  # pictures, by their embeddings, that a new one is compared with as a version
+MOST_PAIRS = 2**30  # of a new picture and an older one: a minute on one processor
+PICTURES, OLDER = 256, 2**14  # new and older ones whose embeddings are compared together
 PAIR_BLOCK = 16_384  # pairs compared together
 
 
@@ -52,3 +59,49 @@ def find_duplicates(
         same = contents(row) == contents(older)
         np.minimum.at(copies, row[same] - first, older[same])
     return np.where(copies == none, -1, copies)
+
+
+def count_versions(index: Index, first: int) -> int:
+    """How many pictures, from row `first` on, are versions of earlier ones, by their thumbnails;
+    0 also where there are more than MOST_PAIRS to compare.
+    """
+    rows = np.flatnonzero(index.modalities == Modality.IMAGE)
+    older, new = rows[rows < first], rows[rows >= first]
+    if not 0 < len(older) * len(new) <= MOST_PAIRS:
+        return 0
+    found = 0
+    for start in range(0, len(new), PICTURES):
+        part = new[start : start + PICTURES]
+        for row, cosines, near in zip(part, *_nearest(index, part, older), strict=True):
+            found += _has_version(index, row, near[cosines >= ALIKE])
+    return found
+
+
+def _has_version(index: Index, row: int, others: np.ndarray) -> bool:
+    picture, *rest = (_pixels(index, each) for each in (row, *others))
+    there = [each for each in rest if each is not None]
+    return (
+        picture is not None and bool(there) and bool(are_versions(picture, np.stack(there)).any())
+    )
+
+
+def _pixels(index: Index, row: int) -> np.ndarray | None:
+    picture = index.thumbnail(int(row))
+    return small(open_image(picture)) if picture else None
+
+
+def _nearest(index: Index, rows: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of the others, those with the embeddings nearest to rows (m,): cosines and rows, (m, NEAREST)
+    at most.
+    """
+    vectors = index.embeddings[rows].astype(np.float32)
+    cosines: np.ndarray = np.empty((len(rows), 0), np.float32)
+    near: np.ndarray = np.empty((len(rows), 0), np.int64)
+    for start in range(0, len(others), OLDER):
+        block = others[start : start + OLDER]
+        of_block = vectors @ index.embeddings[block].astype(np.float32).T
+        cosines = np.concatenate([cosines, of_block], 1)
+        near = np.concatenate([near, np.broadcast_to(block, of_block.shape)], 1)
+        best = np.argpartition(-cosines, min(NEAREST, cosines.shape[1]) - 1)[:, :NEAREST]
+        cosines, near = (np.take_along_axis(each, best, 1) for each in (cosines, near))
+    return cosines, near

@@ -13,10 +13,9 @@ from functools import cache
 import numpy as np
 
 from genius.collections.images import open_image
-from genius.collections.versions import are_versions, small
+from genius.collections.versions import ALIKE, are_versions, small
 from genius.schema import Item, described_picture
 
-ALIKE = 0.7  # cosine of the embeddings of copies; training/LOG.md has what was measured
 FURTHER = 20  # candidates beyond the results, which take the place of versions
 
 

@@ -69,6 +69,22 @@ def test_adding_again_skips_or_finds_copies(run, folder, capsys):
     assert "new 0, skipped 0, duplicate 10, unreadable 2" in capsys.readouterr().out
 
 
+def test_versions_of_pictures_that_are_there_are_added_and_counted(run, tmp_path, capsys):
+    rng = np.random.default_rng(2)
+    for name in "abcde":
+        picture = Image.fromarray(rng.integers(0, 255, (5, 5, 3), dtype=np.uint8))
+        for part, side in (("first", 160), ("later", 90)):
+            if name != "e" or part == "later":
+                (tmp_path / part).mkdir(exist_ok=True)
+                picture.resize((side, side)).save(tmp_path / part / f"{name}.png")
+    main([str(run), "add", str(tmp_path / "first"), "--device", "cpu"])
+    assert "items that are here" not in capsys.readouterr().out
+    main([str(run), "add", str(tmp_path / "later"), "--device", "cpu"])
+    printed = capsys.readouterr().out
+    assert "new 5, skipped 0, duplicate 0, unreadable 0" in printed
+    assert "4 pictures are versions of items that are here\n" in printed
+
+
 def test_check_names_what_is_not_as_it_was_written(run, capsys):
     opened = Run(run)
     folder = opened.folder("index")
