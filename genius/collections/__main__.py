@@ -54,7 +54,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 def check(root: Path, images: bool) -> int:
     """Print the problems and warnings of a collection. Returns 1 if there is a problem, else 0."""
-    checker, problems, warnings = Checker(root, images), Counter[Path](), Counter[Path]()
+    checker = Checker(root, images)
+    problems = Counter[Path]()
+    warnings = Counter[Path]()
     for finding in checker.findings():
         counts = warnings if isinstance(finding, LineWarning) else problems
         counts[finding.file] += 1

@@ -170,7 +170,8 @@ def _read_beside(folder: Folder, found: Annotations, notes: list[str]) -> None:
         return
     files = {file for _, file in marked}
     found.files.update(files, empty)
-    classes, unnamed = _class_names(folder, found.files), 0
+    classes = _class_names(folder, found.files)
+    unnamed = 0
     for (image, file), things in marked.items():
         names = next(
             (classes[place] for place in PurePosixPath(file).parents if place in classes), {}
@@ -197,10 +198,8 @@ def _read_beside(folder: Folder, found: Annotations, notes: list[str]) -> None:
 def _files_beside(image: str) -> Iterator[str]:
     """The names that annotations of a picture may have."""
     path = PurePosixPath(image)
-    stem, places = (
-        image.removesuffix(path.suffix),
-        [part.lower() in BESIDE for part in path.parts[:-1]],
-    )
+    stem = image.removesuffix(path.suffix)
+    places = [part.lower() in BESIDE for part in path.parts[:-1]]
     stems = [stem]
     if any(places):
         at = len(places) - 1 - places[::-1].index(True)
@@ -262,7 +261,8 @@ def _class_names(folder: Folder, files: set[str]) -> dict[PurePosixPath, dict[st
     """
     classes: dict[PurePosixPath, dict[str, str]] = {}
     for file in sorted(folder.files):
-        lower, names = file.lower(), dict[str, str]()
+        lower = file.lower()
+        names = dict[str, str]()
         if lower.endswith(("classes.txt", ".names", "_darknet.labels")):
             lines = (
                 _bytes(folder, file, MAX_NAMES)

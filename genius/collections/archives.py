@@ -170,7 +170,8 @@ def unpack_archive(archive: Path, folder: Path) -> list[FileReport]:
     Raises UserError if it is no such archive, or needs more than half of what is free on the disk.
     """
     folder.mkdir(parents=True)
-    room, others = shutil.disk_usage(folder).free // 2, list[FileReport]()
+    room = shutil.disk_usage(folder).free // 2
+    others = list[FileReport]()
     try:
         for name, size, problem, content in _members(archive, folder, room // 2):
             path = PurePosixPath(name.replace("\\", "/"))

@@ -55,7 +55,8 @@ def dataset_batches(source: Path) -> Iterator[Batch] | None:
         # the last: as Spark writes a table
         patterns = ("*.parquet", "data/*.parquet", "*.parquet/*.parquet")
         found = sorted(file for pattern in patterns for file in source.glob(pattern))
-    files, damaged = list[Path](), list[UserError]()
+    files = list[Path]()
+    damaged = list[UserError]()
     for file in found:
         if file.is_file() and not file.name.startswith("."):  # opening a pipe would block forever
             try:

@@ -118,7 +118,8 @@ def named(source: str) -> tuple[str, Path]:
     is_path = not equals or os.path.exists(source)
     if is_path:
         path = Path(os.path.realpath(source))
-        name, folder = path.name if os.path.isdir(path) else path.stem, source
+        name = path.name if os.path.isdir(path) else path.stem
+        folder = source
     if not folder:
         raise UserError(f"{source!r} names no folder; write FOLDER or NAME=FOLDER")
     clean = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower() or "photos" * is_path
@@ -200,12 +201,10 @@ def store_images(
     prefix = (
         "images/" if all(record.image.startswith("images/") for record in source.records) else ""
     )
-    entries, reports, known, shown = (
-        list[SourceEntry](),
-        list[FileReport](),
-        dict[str, str](),
-        list[Shown](),
-    )
+    entries = list[SourceEntry]()
+    reports = list[FileReport]()
+    known = dict[str, str]()
+    shown = list[Shown]()
     images = _checked_images(source, not strict)
     number = len(source.records)
     for record, data, seen in tqdm(images, name, number, leave=False, disable=None, unit=" images"):
@@ -284,7 +283,8 @@ def look(data: bytes, name: str, limits: Limits = DISK) -> Shown:
 
 def _windows(source: Source) -> Iterator[list[Record]]:
     """The records of images that are in memory together."""
-    window, room = list[Record](), WINDOW_BYTES
+    window = list[Record]()
+    room = WINDOW_BYTES
     for record in source.records:
         try:
             size = os.path.getsize(source.folder / record.image)
@@ -292,7 +292,8 @@ def _windows(source: Source) -> Iterator[list[Record]]:
             size = 0
         if window and (len(window) == WINDOW or size > room):
             yield window
-            window, room = [], WINDOW_BYTES
+            window = []
+            room = WINDOW_BYTES
         window.append(record)
         room -= size
     if window:

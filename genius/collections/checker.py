@@ -78,7 +78,8 @@ class ItemTable:
         page = self._pages.get(key >> PAGE_BITS)
         if page is None:
             page = self._pages[key >> PAGE_BITS] = array("Q", bytes(8 << PAGE_BITS))
-        known, checksum = page[key & PAGE_MASK], _checksum(content) // 4 * 4
+        known = page[key & PAGE_MASK]
+        checksum = _checksum(content) // 4 * 4
         self._count += not known
         page[key & PAGE_MASK] = checksum + (known % 4 or modality + 1)
         return not known or checksum != known // 4 * 4
@@ -182,7 +183,8 @@ class Checker:
             if isinstance(item, LineError):
                 yield item
                 continue
-            key, problem = id_key(item.id), partial(LineError, file, number)
+            key = id_key(item.id)
+            problem = partial(LineError, file, number)
             if not pool.add(key):
                 yield problem(f"the candidate {item.id} is repeated")
             known = self._candidates.get(key)
@@ -210,7 +212,8 @@ class Checker:
         self, dataset: str, split: str, files: list[Path], qrels: list[Path]
     ) -> Iterator[LineError]:
         """The query files of one dataset and split, and their qrels."""
-        modalities, answered = ItemTable(), KeySet()
+        modalities = ItemTable()
+        answered = KeySet()
         # lines and keys of queries without positives
         unanswered: list[tuple[Path, array, array]] = []
         for file in files:
@@ -353,7 +356,8 @@ class Checker:
 
     def _unreadable_images(self) -> Iterator[LineError]:
         """Open the images that wait for it, several at a time."""
-        waiting, self._unopened = self._unopened, []
+        waiting = self._unopened
+        self._unopened = []
         paths = (self._collection.image_path(image) for _, _, image in waiting)
         with ThreadPoolExecutor() as readers:
             for (file, number, image), error in zip(
@@ -367,7 +371,8 @@ class Checker:
     def _sources(self) -> Iterator[LineWarning]:
         """What was read from folders, but is in no pool: nobody can find it."""
         table = self._collection.root / layout.FILES
-        lost, held = {USED: 0, TEXT: 0}, self._held or set()
+        lost = {USED: 0, TEXT: 0}
+        held = self._held or set()
         for dataset, report in read_reports(table):
             if report.outcome == TEXT:
                 lost[TEXT] += _checksum(report.detail) not in held

@@ -53,7 +53,8 @@ class Draft:
 
     def __init__(self, dataset_id: int, known: Mapping[Content, int] | None = None):
         """known: numbers that candidates have already; others get higher ones."""
-        self.dataset_id, self._known = dataset_id, dict(known or {})
+        self.dataset_id = dataset_id
+        self._known = dict(known or {})
         self._next = max(self._known.values(), default=0) + 1
         self._candidates: dict[tuple[str, str | None], Candidate] = {}
         self._questions: dict[tuple[int, str, bytes | None], Question] = {}
@@ -78,7 +79,8 @@ class Draft:
             source = source or (image.source if image else {})
             number = self._known.pop((text, image.digest if image else None), None)
             if number is None:
-                number, self._next = self._next, self._next + 1
+                number = self._next
+                self._next = self._next + 1
             candidate = self._candidates[key] = Candidate(number, text, image, source)
         candidate.describes.update({describes.path} if describes else ())
         candidate.tasks.update(tasks)

@@ -90,7 +90,8 @@ def _from_flickr(row: Mapping[str, Any], image: str) -> Said:
     """The title and the description are one text."""
     told = (html.unescape(TAG.sub("", _text(row.get(key)))) for key in ("name", "description"))
     texts = [text.strip().rstrip(".") for text in told if not is_file_name(text.strip())]
-    text, tags = ". ".join(filter(None, texts)), row.get("tags")
+    text = ". ".join(filter(None, texts))
+    tags = row.get("tags")
     tags = tags if isinstance(tags, list) else []
     words = [tag.get("tag") for tag in tags if isinstance(tag, dict)]
     return tidied("Flickr", text, words, facts_of(row.get("date_taken"), "", ""), image)

@@ -116,7 +116,8 @@ def open_image(
     or one that is too large.
     """
     name = Path(source).name if isinstance(source, Path | str) else name
-    image, name = image_header(source, name, limits), name[:SHOWN]
+    image = image_header(source, name, limits)
+    name = name[:SHOWN]
     with _image_errors(name):
         if max_side and part is None:
             reduced = max(max_side, min(2 * max_side, ENOUGH))
@@ -126,7 +127,8 @@ def open_image(
     with _decoding.reserve(image.width * image.height), _image_errors(name):
         deep = low_bytes(image)
         image.load()
-        info, turn = image.info, _turn(image)
+        info = image.info
+        turn = _turn(image)
         if deep and source is not image and is_dark(image):
             low = image_header(source, name, limits)
             assert isinstance(low, ImageFile), "as the image, it has tiles"
@@ -145,7 +147,8 @@ def image_header(
 ) -> Image.Image:
     """An image that is within the limits, not decoded yet. Raises UserError like `open_image`."""
     name = Path(source).name if isinstance(source, Path | str) else name
-    is_raw, name = Path(name).suffix.lower() in RAW, name[:SHOWN]
+    is_raw = Path(name).suffix.lower() in RAW
+    name = name[:SHOWN]
     image: Image.Image | None
     if isinstance(source, Image.Image):
         image = source
@@ -224,7 +227,8 @@ class _PixelBudget:
         self.reset()
 
     def reset(self) -> None:
-        self._free, self._used = threading.Condition(), 0
+        self._free = threading.Condition()
+        self._used = 0
 
     @contextmanager
     def reserve(self, pixels: int) -> Iterator[None]:
@@ -314,5 +318,6 @@ def _cropped(image: Image.Image, part: Part | None) -> Image.Image:
     if part is None:
         return image
     (width, height), (left, top, right, bottom) = image.size, part
-    x, y = min(int(left * width), width - 1), min(int(top * height), height - 1)
+    x = min(int(left * width), width - 1)
+    y = min(int(top * height), height - 1)
     return image.crop((x, y, max(round(right * width), x + 1), max(round(bottom * height), y + 1)))

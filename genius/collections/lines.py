@@ -148,7 +148,8 @@ def validate(adapter: TypeAdapter, file: Path, number: int, record: dict[str, An
 def _sentence(invalid: ValidationError) -> str:
     """The first validation error as one sentence."""
     error = invalid.errors(include_url=False)[0]
-    field, message = ".".join(map(str, error["loc"])), error["msg"].removeprefix("Value error, ")
+    field = ".".join(map(str, error["loc"]))
+    message = error["msg"].removeprefix("Value error, ")
     if error["type"] == "missing":
         return f"the field {field} is missing"
     if error["type"] != "value_error":

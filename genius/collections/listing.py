@@ -186,7 +186,8 @@ class Folder:
         )
 
     def _find_below(self, name: str) -> str | None:
-        stem, end = _stem(name), f"/{_folded(name)}"
+        stem = _stem(name)
+        end = f"/{_folded(name)}"
         alike = self._alike[_last_stem].get(_last_stem(name), ())
         fits = [image for image in alike if f"/{_stem(image)}".endswith("/" + stem)]
         fits = [image for image in fits if f"/{_folded(image)}".endswith(end)] or fits
@@ -241,7 +242,8 @@ class Folder:
         folder.
         """
         top = os.path.realpath(self.root)
-        seen, followed = {top}, [top]
+        seen = {top}
+        followed = [top]
         waiting: list[tuple[Path, str, bool, tuple[str, ...]]] = [(self.root, "", False, (top,))]
         while waiting:
             # inside: real folders, from the root by links to this one
@@ -252,7 +254,8 @@ class Folder:
                 self._leave(prefix.rstrip("/"), UNREADABLE, f"folder ({error.strerror})")
                 continue
             for entry in entries:
-                path, unseen = prefix + entry.name, hidden or is_hidden(entry.name, folder.name)
+                path = prefix + entry.name
+                unseen = hidden or is_hidden(entry.name, folder.name)
                 is_folder, is_link = _kind(entry)
                 if not is_folder or (is_link and unseen):
                     yield path, unseen

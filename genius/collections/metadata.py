@@ -41,7 +41,8 @@ XMP_KEYWORDS = {  # -> what stands between the levels of a hierarchy
 }
 XMP_DATES = (ADOBE % ("exif", "DateTimeOriginal"), ADOBE % ("photoshop", "DateCreated"))
 XMP_CAMERA = (ADOBE % ("tiff", "Make"), ADOBE % ("tiff", "Model"))
-IPTC_KEYWORDS, IPTC_CAPTION = (2, 25), (2, 120)
+IPTC_KEYWORDS = (2, 25)
+IPTC_CAPTION = (2, 120)
 DESCRIPTION, MAKE, MODEL, XP_KEYWORDS = 0x010E, 0x010F, 0x0110, 0x9C9E  # EXIF tags
 EXIF_IFD, TAKEN = 0x8769, 0x9003
 BEHIND = (  # in a PNG
@@ -111,7 +112,8 @@ class Beside:
         return self._said.get(image, [])
 
     def _read(self, root: Path, name: str, image: str) -> Said | None:
-        file, is_json = root / name, _is_json(name)
+        file = root / name
+        is_json = _is_json(name)
         try:
             data = bounded_bytes(file, MAX_LINE if is_json else MAX_XMP)
             said = _from_json(file, data, image) if is_json else _from_xmp(".xmp", data, image)
@@ -297,7 +299,8 @@ def _png(image: Image.Image, name: str) -> Said | None:
 
 def tidied(origin: str, text: str, words: Iterable[Any], facts: dict[str, str], name: str) -> Said:
     """Tidied; a text that is no more than the name of a file is no caption."""
-    text, stem = _clean(text)[:MAX_TEXT], PurePosixPath(name).stem
+    text = _clean(text)[:MAX_TEXT]
+    stem = PurePosixPath(name).stem
     if is_file_name(text) or (text == stem and re.search(r"\d", stem)):
         text = ""
     keywords = union(_clean(word) for word in words if isinstance(word, str))

@@ -151,18 +151,18 @@ class QueryLine(TypedDict):
 
 
 def _item(line: CandidateLine) -> Item:
-    text, image = line.get("txt") or "", line.get("img_path") or None
+    text = line.get("txt") or ""
+    image = line.get("img_path") or None
     modality = _checked_modality(line["modality"], text, image)
     return Item(line["did"], modality, text, image, line.get("src_content") or "")
 
 
 def _query(line: QueryLine) -> LabeledQuery:
-    text, image = line.get("query_txt") or "", line.get("query_img_path") or None
+    text = line.get("query_txt") or ""
+    image = line.get("query_img_path") or None
     modality = _checked_modality(line["query_modality"], text, image)
-    positives, negatives = (
-        tuple(line.get("pos_cand_list", ())),
-        tuple(line.get("neg_cand_list", ())),
-    )
+    positives = tuple(line.get("pos_cand_list", ()))
+    negatives = tuple(line.get("neg_cand_list", ()))
     source = line.get("query_src_content") or ""
     return LabeledQuery(
         line["qid"], modality, line["task_id"], text, image, positives, negatives, source

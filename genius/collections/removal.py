@@ -88,7 +88,8 @@ def erase_removed(root: Path) -> int:
     """Erase from a collection that was built anew what was removed from one beside it; returns how
     many candidates.
     """
-    known, collection = remembered(root.parent), Collection(root)
+    known = remembered(root.parent)
+    collection = Collection(root)
     if not known:
         return 0
     return erase_candidates(

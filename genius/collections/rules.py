@@ -184,7 +184,9 @@ def iconic(draft: Draft, entries: Sequence[SourceEntry]) -> None:
     classes: dict[tuple[int, Any], list[Candidate]] = defaultdict(list)  # by task and class
     for entry in entries:
         if _kind(entry) == "iconic":
-            name, splits, image = entry.record.attributes["class_id"], entry.splits, entry.image
+            name = entry.record.attributes["class_id"]
+            splits = entry.splits
+            image = entry.image
             classes[4, name].append(draft.candidate((4,), splits, image=image))
             for text in entry.record.captions[:1]:
                 classes[6, name].append(draft.candidate((6,), splits, text=text))

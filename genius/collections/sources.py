@@ -98,7 +98,8 @@ class Record:
         speaking = [said for said in self.said if said.keywords]
         keywords = union(word for said in speaking for word in said.keywords)
         if not self.captions and (best := next((said for said in self.said if said.text), None)):
-            self.captions, self.caption_from = [best.text], best.origin
+            self.captions = [best.text]
+            self.caption_from = best.origin
         if last and keywords and not self.captions:
             self.captions = [", ".join(keywords)]
             origins = dict.fromkeys(said.origin for said in speaking)
@@ -193,7 +194,8 @@ def read_source(root: Path) -> Source:
         texts = {part.table for part in parts}  # files that are used, besides images
         records, missing = _read_tables(folder, parts, notes)
     else:
-        records, missing = [Record(id=path, image=path, line=0) for path in folder.images], []
+        records = [Record(id=path, image=path, line=0) for path in folder.images]
+        missing = []
         texts = _read_beside(folder, records, notes)
     beside = Beside(root, folder.files, folder.images)
     beside.take(exported(root, folder.files, folder.images))
@@ -275,7 +277,8 @@ def _unarchived(root: Path, files: Iterable[str], chosen: str) -> Source:
 
     files: of the folder, which are read.
     """
-    temporary, others = TemporaryDirectory(prefix="genius-"), list[FileReport]()
+    temporary = TemporaryDirectory(prefix="genius-")
+    others = list[FileReport]()
     inside = Path(temporary.name)
     for name in files:
         if is_archive(name):
@@ -344,7 +347,8 @@ def _read_captions(
     their names.
     """
     pages: Counter[str] = Counter()
-    texts, unread = set[str](), list[str]()
+    texts = set[str]()
+    unread = list[str]()
     for record in records:
         stem = record.image.removesuffix(PurePosixPath(record.image).suffix)
         names = (*(stem + suffix for suffix in (".txt", ".TXT", ".caption")), record.image + ".txt")
@@ -368,7 +372,8 @@ def _read_tables(
     folder: Folder, parts: Sequence[Part], notes: list[str]
 ) -> tuple[list[Record], list[Record]]:
     """The records of the images that are there, and of those that are missing."""
-    rows, there = list[Record](), set[str]()
+    rows = list[Record]()
+    there = set[str]()
     # of parts with the same columns what is noted of the last
     said: dict[tuple[str | None, ...], list[str]] = {}
     for part in parts:

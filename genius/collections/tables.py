@@ -298,7 +298,8 @@ def _recognized(
     """(name, field) for each column; the image is the best named one or the guess, every text
     column is a text.
     """
-    names, plain = tuple(row), {name: plain_name(name) for name in row}
+    names = tuple(row)
+    plain = {name: plain_name(name) for name in row}
     fields = {name: field for field, name in _known(names).items()}
     fields |= {name: "text" for name in names if plain[name] in COLUMNS["text"]}
     if is_picture and "image" not in fields.values() and guess in row:
@@ -397,7 +398,8 @@ def _header(
     """The first row that names an image, or else the first, and how bad it is: (names none, rows
     above, −cells).
     """
-    names, rows = set(map(plain_name, COLUMNS["image"])), list[list[str]]()
+    names = set(map(plain_name, COLUMNS["image"]))
+    rows = list[list[str]]()
     with suppress(csv.Error):
         for cells in islice(_reader(lines, separator, []), HEAD):
             rows.append([cell.strip() for cell in cells])

@@ -36,7 +36,8 @@ def read_fractions(data: bytes) -> tuple[np.ndarray, bytes] | None:
     None for anything else. What a file claims takes no memory, but what it holds.
     """
     try:
-        tags, stream = ImageFileDirectory_v2(data[:8]), BytesIO(data)
+        tags = ImageFileDirectory_v2(data[:8])
+        stream = BytesIO(data)
         stream.seek(tags.next)
         tags.load(stream)
         height, width, channels = tags[HEIGHT], tags[WIDTH], tags[CHANNELS]

@@ -110,7 +110,8 @@ def vector_items(table: Path | None, n: int, notes: list[str]) -> Iterator[Item]
         return
     row = -1
     for row, record in enumerate(read_rows(table, notes)):
-        text, image = " · ".join(record.captions), record.image or None
+        text = " · ".join(record.captions)
+        image = record.image or None
         modality = Modality.of(text, image) if text or image else Modality.TEXT
         facts = {name: value for name, value in record.facts.items() if value != ""}
         if row < n:

@@ -48,7 +48,8 @@ def originals(pictures: Sequence[np.ndarray], sizes: Sequence[tuple[int, ...]]) 
     order = sorted(range(len(sizes)), key=sizes.__getitem__, reverse=True)
     pixels = np.stack(pictures)
     points = _brightness(pixels)
-    tree, found = KDTree(points), np.arange(len(pixels))
+    tree = KDTree(points)
+    found = np.arange(len(pixels))
     is_free = np.ones(len(pixels), dtype=bool)
     for number in order:
         if is_free[number]:

@@ -146,7 +146,8 @@ def check(run: Path) -> int:
     """Verify the index, and say whether it fits its training. Returns the exit status: 0, or 1 if
     it has a problem.
     """
-    index, count = opened(run), 0
+    index = opened(run)
+    count = 0
     for problem in problems(run, index):
         count += 1
         if count <= SHOWN:

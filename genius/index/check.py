@@ -66,7 +66,8 @@ class DriftReport:
     @classmethod
     def of(cls, index: Index) -> Self:
         """Reads every ID once: seconds for millions."""
-        trained, everything = index.config.trained, Buckets.of(index.pool().table)
+        trained = index.config.trained
+        everything = Buckets.of(index.pool().table)
         before: Buckets | None = everything
         if trained < index.n:
             before = (
@@ -76,13 +77,12 @@ class DriftReport:
             )
         errors = np.full(index.n, np.nan, np.float32) if index.errors is None else index.errors
         known = ~np.isnan(errors)
-        far, unseen = np.zeros(index.n, dtype=bool), {}
+        far = np.zeros(index.n, dtype=bool)
+        unseen = {}
         for modality in Modality:
             of_it = index.modalities == modality
-            trained_errors, new = (
-                errors[:trained][(of_it & known)[:trained]],
-                int(of_it[trained:].sum()),
-            )
+            trained_errors = errors[:trained][(of_it & known)[:trained]]
+            new = int(of_it[trained:].sum())
             if len(trained_errors) >= MIN_TRAINED:
                 far |= of_it & (errors > np.quantile(trained_errors, QUANTILE))
             elif new and of_it[:trained].sum() < MIN_TRAINED:
@@ -151,7 +151,8 @@ class Dataset:
 
 def datasets(index: Index) -> list[Dataset]:
     """The datasets of the items, by number. Reads every id once: about a second for a million."""
-    numbers, found = index.records.datasets(), []
+    numbers = index.records.datasets()
+    found = []
     for number in sorted(set(numbers.tolist()), key=lambda number: (number < 0, number)):
         of_it = numbers == number
         modalities = np.bincount(index.modalities[of_it], minlength=len(Modality)).tolist()

@@ -59,7 +59,8 @@ def merge_segments(
             for name, tables in ((ITEMS, ITEM_TABLE), (THUMBNAILS, THUMBNAIL_TABLES))
         )
         for number, chosen, kept in index.places.split(index.places.positions(rows)):
-            segment, row = segment_folder(index.folder, number), int(chosen[0])
+            segment = segment_folder(index.folder, number)
+            row = int(chosen[0])
             gone = np.setdiff1d(np.arange(index.config.segments[number]), kept, assume_unique=True)
             with _attached(items, segment / ITEMS, gone):
                 items.execute(MERGE_ITEMS, (row,))

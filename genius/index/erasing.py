@@ -130,7 +130,8 @@ def _maps(ids: set[str], is_said: Callable[[str], bool], maps: Path) -> Change |
     """As `_names`. Raises UserError if no item of the map is left, or an older program made it."""
     if not (maps / MAP).exists():
         raise UserError("the map is of an older program")
-    before, keys = json.loads((maps / MAP).read_text(encoding="utf-8")), np.load(maps / KEYS)
+    before = json.loads((maps / MAP).read_text(encoding="utf-8"))
+    keys = np.load(maps / KEYS)
     stays = ~np.isin(keys, [id_key(id) for id in ids if ID.fullmatch(id)])
     lost = {word for region in before["regions"] for word in region["words"] if is_said(word)}
     regions = [

@@ -43,7 +43,9 @@ def read_item_source(source: str, dataset: int, keep_versions: bool = False) -> 
     if (root / "cand_pool").is_dir():
         collection = Collection(root)
         return ItemSource(collection.all_candidates, collection.image_path)
-    images, draft, everywhere = read_source(root), Draft(dataset), frozenset(SPLITS)
+    images = read_source(root)
+    draft = Draft(dataset)
+    everywhere = frozenset(SPLITS)
     seen = [_hear(record, images.path_of(record.image)) for record in images.records]
     folded = {} if images.pairs or keep_versions else fold(images.records, seen)
     records = [record for record in images.records if record.image not in folded]
@@ -82,7 +84,8 @@ def uploaded_items(
     A picture without a text that brings its caption is followed by this caption as an item.
     Raises ValueError for a pair of neither. Pictures above the limits of the page have no path.
     """
-    items, pictures = list[Item](), dict[str, Path]()
+    items = list[Item]()
+    pictures = dict[str, Path]()
 
     def append(text: str, name: str | None, facts: dict[str, Any]) -> None:
         source = json.dumps(facts, ensure_ascii=False) if facts else ""
@@ -90,7 +93,8 @@ def uploaded_items(
         items.append(Item(f"{dataset}:{first + len(items)}", modality, text, name, source))
 
     for text, picture in uploads:
-        record, name = Record("", "", 0, captions=[text] * bool(text)), None
+        record = Record("", "", 0, captions=[text] * bool(text))
+        name = None
         if picture:
             name = f"{first + len(items)}/{picture.name}"
             pictures[name] = picture

@@ -152,7 +152,8 @@ def commit(run: Path, read: Callable[[int], ItemSource], count: int) -> Added:
     shares = [Share.parse(f"{number}/{count}") for number in range(1, max(count, 1) + 1)]
     with changing(run) as (opened, index):
         source = read(next_dataset(opened, index))
-        total, items = sum(1 for _ in source.items()), iter(source.items())
+        total = sum(1 for _ in source.items())
+        items = iter(source.items())
         folders = []
         for share in shares:
             begin, end = share.bounds(total)
@@ -228,8 +229,10 @@ def _write(folder: Path, run: Run, index: Index, part: ItemSource, models: Model
     """Fill a folder with the index of the new items of a part, if there are any; as `update.add`
     makes it.
     """
-    new, complaints = find_new_items(index, part, replaces=False), list[str]()
-    count, pictured = len(new.kinds), new.kinds["pictured"]
+    new = find_new_items(index, part, replaces=False)
+    complaints = list[str]()
+    count = len(new.kinds)
+    pictured = new.kinds["pictured"]
     readable = np.ones(count, dtype=bool)
     if count:
         models.encoder.check()
@@ -284,7 +287,8 @@ def _add_joined(run: Run, index: Index, joined: Index, added: Added) -> Added:
 
     added: the partitions' own counts. Returns them as they are now.
     """
-    fresh, contents = np.ones(joined.n, dtype=bool), np.empty(joined.n, dtype=np.uint64)
+    fresh = np.ones(joined.n, dtype=bool)
+    contents = np.empty(joined.n, dtype=np.uint64)
     for start in range(0, joined.n, LOOKUP):
         rows = np.arange(start, min(start + LOOKUP, joined.n))
         items = joined.items(rows)
@@ -296,7 +300,8 @@ def _add_joined(run: Run, index: Index, joined: Index, added: Added) -> Added:
                 f"the source has two items with id {items[twice[0]].id!r}; rename or remove one"
             )
     rows = np.flatnonzero(fresh)
-    copied, indexed = np.full(len(rows), -1), np.arange(index.n)
+    copied = np.full(len(rows), -1)
+    indexed = np.arange(index.n)
     if len(rows):
         embeddings = ConcatenatedArray([joined.embeddings], rows)
         copied = find_copies(index, indexed, joined.codes(rows), embeddings, contents[rows])
@@ -305,7 +310,8 @@ def _add_joined(run: Run, index: Index, joined: Index, added: Added) -> Added:
     examples = copy_examples(
         index, indexed, chain.from_iterable(blocks), copied, np.arange(len(rows))
     )
-    kept, distances = rows[~copies], joined.distances
+    kept = rows[~copies]
+    distances = joined.distances
     assert distances is not None  # every partition has them
 
     def write(segment: Path) -> StoredRows:

@@ -94,7 +94,8 @@ class ConcatenatedArray:
         """arrays: of each segment, (m, d) each. kept (n,): positions of the rows, ascending; None:
         all.
         """
-        self._arrays, self._places = arrays, RowMap([len(array) for array in arrays], kept)
+        self._arrays = arrays
+        self._places = RowMap([len(array) for array in arrays], kept)
         self.shape: tuple[int, ...] = (len(self._places), *arrays[0].shape[1:])
         self.dtype: np.dtype = arrays[0].dtype
 
@@ -183,7 +184,8 @@ class ItemRecords:
 
     def rows_of(self, ids: Iterable[str]) -> np.ndarray:
         """Item ids -> rows (m,) int64, in this order; −1 where the index has no such item."""
-        ids, rows = iter(ids), [np.empty(0, dtype=np.int64)]
+        ids = iter(ids)
+        rows = [np.empty(0, dtype=np.int64)]
         while chunk := list(islice(ids, LOOKUP)):
             query = f"SELECT id, row FROM items WHERE id IN {placeholders(len(chunk))}"
             row_of: dict[str, int] = {}

@@ -99,7 +99,8 @@ class Index:
                 f"{folder} is not an index ({error.strerror or error}); build the index again"
             ) from None
         config = read_config(folder / CONFIG)
-        n, width = config.n, packed_bytes(config.code_sizes)
+        n = config.n
+        width = packed_bytes(config.code_sizes)
         packed = _read_array(
             folder / "ids.npy",
             (n, width),

@@ -72,7 +72,8 @@ class Models:
     @classmethod
     def load(cls, path: Path, device: str | None = None) -> Self:
         """Raises UserError if a part is missing or damaged."""
-        run, chosen = Run(path), usable_device(device)
+        run = Run(path)
+        chosen = usable_device(device)
         folder = run.folder
         expect_present(folder("encoder"))
         expect_present(folder("quantizer"))
@@ -162,10 +163,8 @@ def add(
         files = encode(opened, source, new, models, complaints, run / FEATURE_FOLDER)
         fused = files.fused(opened.digest("fusion"))[:, 0]
         codes = quantize_all(fused, new.kinds["modality"], models.quantizer)
-        readable, embedding = (
-            files.arrays["masks"][:, 0] | ~new.kinds["pictured"],
-            files.arrays["embedding"],
-        )
+        readable = files.arrays["masks"][:, 0] | ~new.kinds["pictured"]
+        embedding = files.arrays["embedding"]
         stays = np.ones(index.n, dtype=bool)
         stays[new.kinds["row"][readable & (new.kinds["row"] >= 0)]] = False
         # (m,) the row of the index, then of the new items, of which each is a copy
@@ -181,10 +180,8 @@ def add(
         examples = copy_examples(
             index, np.flatnonzero(stays), new.items(source), copied, np.flatnonzero(readable)
         )
-        kept, replaced = (
-            np.flatnonzero(readable & ~copies),
-            [item.id for item in index.items(np.flatnonzero(~stays))],
-        )
+        kept = np.flatnonzero(readable & ~copies)
+        replaced = [item.id for item in index.items(np.flatnonzero(~stays))]
         if len(kept):
             distances = squared_distances(fused, codes, models.quantizer)
             append(
@@ -361,14 +358,16 @@ def publish(
     stays. added: writes one more segment into a folder. merged: the segments from this number on
     become one. told: items by row, whose sources and names of images theirs get.
     """
-    config, kept = index.config, np.flatnonzero(stays)
+    config = index.config
+    kept = np.flatnonzero(stays)
     parts = [
         (number, kept[chosen])
         for number, chosen, _ in index.places.split(index.places.positions(kept))
     ]
     if rest := [rows for number, rows in parts if number >= merged]:
         parts = [*parts[: -len(rest)], (merged, np.concatenate(rest))]
-    shared, files = {INSTRUCTIONS: INSTRUCTIONS}, FILES if index.fused is None else (*FILES, FUSED)
+    shared = {INSTRUCTIONS: INSTRUCTIONS}
+    files = FILES if index.fused is None else (*FILES, FUSED)
     # segments to write, as paths below the new version, with their rows
     anew: list[tuple[Path, np.ndarray]] = []
     for place, (number, rows) in enumerate(parts):
@@ -560,7 +559,8 @@ def find_copies(
     packed = np.concatenate([index.packed[kept], pack(codes, index.code_sizes)])
 
     def content(rows: np.ndarray) -> np.ndarray:
-        indexed, hashes = rows < len(kept), np.empty(len(rows), dtype=np.uint64)
+        indexed = rows < len(kept)
+        hashes = np.empty(len(rows), dtype=np.uint64)
         hashes[~indexed] = contents[rows[~indexed] - len(kept)]
         hashes[indexed] = [content_hash(item) for item in index.items(kept[rows[indexed]])]
         return hashes

@@ -181,7 +181,8 @@ def _write_items(
         f"the collection no longer has the {n} candidates that were encoded; compute the "
         "features again"
     )
-    read, failed = 0, UnreadableImages(0, ())
+    read = 0
+    failed = UnreadableImages(0, ())
     with resumable_database(folder / THUMBNAILS, THUMBNAIL_TABLES):
         pass
     with (
@@ -208,7 +209,8 @@ def _write_items(
                         new, unreadable = _write_thumbnails(
                             database, row, block, partial(workers.map, shrink)
                         )
-                        read, failed = read + new, failed + unreadable
+                        read = read + new
+                        failed = failed + unreadable
                         if failed.count > MAX_UNREADABLE * (read + failed.count):
                             raise UserError(
                                 f"{failed.count:,} of {read + failed.count:,} images "

@@ -208,7 +208,8 @@ def test_links_devices_and_sparse_files_of_a_tar_are_not_written(tmp_path):
             (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE)
         ):
             member = tarfile.TarInfo(f"{number}.png")
-            member.type, member.linkname = kind, "/etc/passwd"
+            member.type = kind
+            member.linkname = "/etc/passwd"
             archive.addfile(member)
     reports = archives.unpack_archive(tmp_path / "a.tar", tmp_path / "to")
     assert [report.outcome for report in reports] == [UNREADABLE] * 4 and not list(

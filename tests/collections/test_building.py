@@ -117,7 +117,8 @@ def test_images_that_cannot_be_read_are_left_out_of_a_folder_without_a_table(tmp
 
 def test_each_image_is_read_once_and_what_was_checked_is_copied(tmp_path, monkeypatch):
     folder = photos(tmp_path / "photos", "0.png", "1.png", "2.png")
-    read, read_bytes = Counter(), Path.read_bytes
+    read = Counter()
+    read_bytes = Path.read_bytes
     monkeypatch.setattr(
         Path, "read_bytes", lambda file: read.update([file.name]) or read_bytes(file)
     )

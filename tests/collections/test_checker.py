@@ -302,7 +302,8 @@ def test_a_file_name_that_is_not_utf8_can_be_printed(root):
 def test_a_candidate_takes_little_memory_wherever_its_number_lies(keys, most):
     tracemalloc.start()
     try:
-        items, pool = ItemTable(), KeySet()
+        items = ItemTable()
+        pool = KeySet()
         for key in keys:
             assert items.add(key, Modality.TEXT, "One.") and pool.add(key)
         taken = tracemalloc.get_traced_memory()[0]

@@ -37,7 +37,9 @@ def profile(space: bytes, tags: dict[bytes, bytes], connection: bytes = b"XYZ ")
     )
     white = b"XYZ \0\0\0\0" + fixed(0.9642, 1, 0.8249)
     tags = {b"desc": text, b"cprt": text, b"wtpt": white} | tags
-    at, table, body = 132 + 12 * len(tags), b"", b""
+    at = 132 + 12 * len(tags)
+    table = b""
+    body = b""
     for tag, data in tags.items():
         table += tag + struct.pack(">II", at + len(body), len(data))
         body += data + bytes(-len(data) % 4)
@@ -70,7 +72,9 @@ def press() -> bytes:
 
 
 # of sRGB
-RED, GREEN, BLUE = (0.4361, 0.2225, 0.0139), (0.3851, 0.7169, 0.0971), (0.1431, 0.0606, 0.7141)
+RED = (0.4361, 0.2225, 0.0139)
+GREEN = (0.3851, 0.7169, 0.0971)
+BLUE = (0.1431, 0.0606, 0.7141)
 P3 = rgb_profile((0.5151, 0.2412, -0.0011), (0.2920, 0.6922, 0.0419), (0.1571, 0.0666, 0.7841))
 PROPHOTO = rgb_profile((0.7977, 0.2880, 0), (0.1352, 0.7119, 0), (0.0313, 0.0001, 0.8249))
 SWAPPED = rgb_profile(GREEN, BLUE, RED)

@@ -479,11 +479,9 @@ def test_tables_in_the_folders_of_an_image_folder_are_read_with_their_splits(tmp
         (record.image, record.split, *record.captions)
         for record in read_source(folder.parent).records
     }
-    one, two, three = (
-        ("data/train/0.png", "train", "one"),
-        ("data/train/1.png", "train", "two"),
-        ("data/test/0.png",),
-    )
+    one = ("data/train/0.png", "train", "one")
+    two = ("data/train/1.png", "train", "two")
+    three = ("data/test/0.png",)
     assert found == {one, two, (*three, "test", "three")}
 
 

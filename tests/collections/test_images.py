@@ -283,7 +283,9 @@ def test_random_damage_gives_an_image_or_a_user_error():
 
 @pytest.mark.parametrize("limit, at_once", [(250, 2), (50, 1)])
 def test_images_are_decoded_together_only_as_long_as_their_pixels_fit(monkeypatch, limit, at_once):
-    decoding, most, second = [], [], threading.Barrier(at_once)
+    decoding = []
+    most = []
+    second = threading.Barrier(at_once)
 
     def on_white(image):
         decoding.append(image)

@@ -48,7 +48,8 @@ def test_invalid_ids_are_refused(name):
 
 def test_a_key_set_agrees_with_a_set():
     rng = random.Random(0)
-    keys, reference = KeySet(), set()
+    keys = KeySet()
+    reference = set()
     for _ in range(20_000):
         key = id_key(f"{rng.randrange(3)}:{rng.randrange(9_000)}")
         assert (key in keys) == (key in reference)

@@ -95,7 +95,8 @@ def png(behind: bool = False, **texts: str) -> bytes:
     data = encoded(plain(), pnginfo=info)
     if not behind:
         return data
-    start, pixels = data.index(b"iTXt") - 4, data.index(b"IDAT") - 4
+    start = data.index(b"iTXt") - 4
+    pixels = data.index(b"IDAT") - 4
     return data[:start] + data[pixels:-12] + data[start:pixels] + data[-12:]
 
 

@@ -70,7 +70,8 @@ def test_after_a_kill_anywhere_it_can_be_repeated(root, tmp_path, monkeypatch):
     gone = ids(root, "the xylophonist", "images/shop/1.png")
     whole = shutil.copytree(root, tmp_path / "whole" / "shop")
     erase_candidates(whole, gone)
-    rewrite, calls = removal._rewrite, 0
+    rewrite = removal._rewrite
+    calls = 0
     while True:
         left = [calls]
 

@@ -47,7 +47,8 @@ def test_a_caption_that_is_also_a_candidate_is_not_a_text_query(tmp_path):
 
 
 def test_titles_and_attributes_give_queries_for_images_texts_and_pairs(tmp_path):
-    red, blue = {"shape": "square", "baseColour": "Red"}, {"shape": "square", "baseColour": "Blue"}
+    red = {"shape": "square", "baseColour": "Red"}
+    blue = {"shape": "square", "baseColour": "Blue"}
     result = built(
         tmp_path,
         [
@@ -95,10 +96,8 @@ def test_attributes_without_texts_give_image_queries(tmp_path):
 
 
 def test_equal_answers_are_one_candidate(tmp_path):
-    two, one = (
-        [{"q": "What?", "a": "A dog."}, {"q": "Where?", "a": "Outside."}],
-        [{"q": "Who?", "a": "A dog."}],
-    )
+    two = [{"q": "What?", "a": "A dog."}, {"q": "Where?", "a": "Outside."}]
+    one = [{"q": "Who?", "a": "A dog."}]
     result = built(
         tmp_path,
         [

@@ -99,7 +99,8 @@ def test_a_version_of_which_a_table_says_something_else_is_an_item(folder, tmp_p
 def page(seed: int) -> Image.Image:
     """Lines of words on white paper."""
     letters = np.random.default_rng(seed).choice(list("etaoinsrhldcu   "), (44, 78))
-    paper, font = Image.new("RGB", (1000, 1400), "white"), ImageFont.load_default(20)
+    paper = Image.new("RGB", (1000, 1400), "white")
+    font = ImageFont.load_default(20)
     for number, line in enumerate(letters):
         ImageDraw.Draw(paper).text((90, 90 + 28 * number), "".join(line), "black", font)
     return paper

@@ -15,7 +15,9 @@ from genius.trie.ids import IDTable
 from tests.index.older import hide
 from tests.search.tiny import tiny_encoder, tiny_fusion, tiny_quantizer
 
-SIZES, TRAINED, N = (3, 40, 40), 200, 240
+SIZES = (3, 40, 40)
+TRAINED = 200
+N = 240
 
 
 def index(

@@ -26,7 +26,8 @@ def test_copies_are_those_that_comparing_all_with_all_finds(seed, pairs, monkeyp
     monkeypatch.setattr(copies, "PAIR_BLOCK", pairs)
     rng = np.random.default_rng(seed)
     n, first = 90, 60
-    codes, contents = rng.integers((2, 3), size=(n, 2)), rng.integers(4, size=n).astype(np.uint64)
+    codes = rng.integers((2, 3), size=(n, 2))
+    contents = rng.integers(4, size=n).astype(np.uint64)
     embeddings = (rng.integers(2, size=(n, 3)) + rng.choice([0, 1e-4], size=(n, 3))).astype(
         np.float32
     )

@@ -43,7 +43,8 @@ def state(run: Path) -> dict[Path, bytes]:
     """Without what was encoded for the next try, and the version before the present one, which
     makes room.
     """
-    present, found = Run(run).folder("index"), {}
+    present = Run(run).folder("index")
+    found = {}
     for file in run.rglob("*"):
         older = file.relative_to(run).parts[0].startswith("index-") and present not in file.parents
         if file.is_file() and not older and "adding" not in file.parts and file.name != "ballast":
@@ -60,7 +61,8 @@ def change_without_room(run: Path, leave: Callable[[Path, int], None], words: st
         lambda: update.add(run, lambda _: ItemSource(lambda: ITEMS, Path), models),
         lambda: update.compact(run),
     ):
-        before, said = state(run), []
+        before = state(run)
+        said = []
         for size in ROOM:
             leave(run, size)
             try:

@@ -127,7 +127,8 @@ def test_maps_and_names_forget_removed_items(run, secrets):
     opened_run.publish(
         "names", lambda folder: save_names(names, folder), tuple(sorted(BUILT_FROM["names"]))
     )
-    keys, places = np.array([1, 2**40 + 2]), np.zeros((1, 2, 2), np.float32)
+    keys = np.array([1, 2**40 + 2])
+    places = np.zeros((1, 2, 2), np.float32)
     regions = (Region(0, None, (WORD, "boat"), 2, 1, "1:3"), Region(0, None, ("mug",), 2, 1, "0:1"))
     maps = Maps((View(0, 1),), places, keys, regions, np.array([0, 1]), {0: "tiny"})
     opened_run.publish("maps", maps.save, tuple(sorted(BUILT_FROM["maps"])))

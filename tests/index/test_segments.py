@@ -4,7 +4,8 @@ import pytest
 from genius.index.segments import ConcatenatedArray, RowMap
 from tests.trie.test_ids import peak_memory
 
-SIZES, DIM = (4, 1, 5), 3
+SIZES = (4, 1, 5)
+DIM = 3
 KEPT = np.array([0, 2, 3, 5, 8, 9], dtype=np.int32)
 
 

@@ -106,7 +106,8 @@ def test_a_picture_that_items_share_is_kept_once(tmp_path, images, monkeypatch):
         thumbnail_side=60,
     )
 
-    wide, high = (60, 20), (37, 60)
+    wide = (60, 20)
+    high = (37, 60)
     assert sizes(Index.load(tmp_path)) == {0: wide, 1: high, 2: high, 4: wide, 5: wide}
     with sqlite3.connect(tmp_path / "thumbnails.sqlite") as database:
         assert database.execute("SELECT count(*) FROM pictures").fetchone() == (2,)
@@ -116,7 +117,8 @@ def test_a_picture_that_items_share_is_kept_once(tmp_path, images, monkeypatch):
 def test_a_write_that_was_killed_goes_on_after_its_last_whole_block(tmp_path, images, monkeypatch):
     """In the second of four blocks the records were written, the thumbnails not."""
     monkeypatch.setattr(writing, "BLOCK", 2)
-    opened, resume_folder = [], tmp_path / "resume_folder"
+    opened = []
+    resume_folder = tmp_path / "resume_folder"
     resume_folder.mkdir()
 
     def write(name: str, broken: tuple[str, ...]) -> Path:
@@ -202,7 +204,8 @@ def test_a_few_unreadable_images_are_named_and_have_no_thumbnail(tmp_path, image
         Image.new("RGB", (20, 20), (number, 0, 0)).save(images / f"{number}.png")
     names = ["broken.png", "gone.png", *(f"{number}.png" for number in range(2, n))]
     items = [Item(f"1:{number}", Modality.IMAGE, image=name) for number, name in enumerate(names)]
-    codes, embeddings = np.zeros((n, 3), np.int64), np.full((n, DIM), 0.4, np.float32)
+    codes = np.zeros((n, 3), np.int64)
+    embeddings = np.full((n, DIM), 0.4, np.float32)
 
     unreadable = write_index(
         tmp_path, items, codes, embeddings, SIZES, image_path=images.joinpath, instructions=[]
@@ -241,7 +244,8 @@ def test_many_threads_and_segments_need_few_open_files(folder):
     """41 threads, 13 segments: the threads of a page, with a limit of 40 more files than the
     segments have open.
     """
-    records, together = ItemRecords([folder] * 13, RowMap([N] * 13)), threading.Barrier(41)
+    records = ItemRecords([folder] * 13, RowMap([N] * 13))
+    together = threading.Barrier(41)
 
     def read(_):
         together.wait()

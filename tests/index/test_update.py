@@ -87,10 +87,8 @@ def test_norms_stay_those_of_the_ids_whatever_changes(run, models, others):
 
 
 def test_an_older_run_knows_no_norms_and_still_grows(run, models, others):
-    errors, files = (
-        np.array(opened(run).errors),
-        Run(run).manifest["parts"]["index"]["files"].keys() - {"distances.npy"},
-    )
+    errors = np.array(opened(run).errors)
+    files = Run(run).manifest["parts"]["index"]["files"].keys() - {"distances.npy"}
     Run(run).replace(
         "index",
         lambda folder: np.save(folder / "errors.npy", errors),
@@ -186,13 +184,15 @@ def test_small_segments_are_merged_when_there_are_many(run, models, tmp_path, mo
     pictures = tmp_path / "more"
     pictures.mkdir()
     items = tiny_items(WHOLE, pictures)
-    expected, seen = items[:N], set()
+    expected = items[:N]
+    seen = set()
 
     def first() -> int:
         return (opened(run).folder / "embeddings.npy").stat().st_ino
 
     for number in range(N, WHOLE):
-        new, file = items[number], first()
+        new = items[number]
+        file = first()
         assert (
             add(run, lambda _, new=new: item_source([new], pictures), models).new == 1
             and first() == file
@@ -315,7 +315,8 @@ def test_encoding_goes_on_where_it_was_killed(run, models, others, monkeypatch):
 
 
 def test_a_failure_at_any_point_leaves_the_run_as_it_was(run, models, others, monkeypatch):
-    before, index = Run(run).manifest, opened(run)
+    before = Run(run).manifest
+    index = opened(run)
     for name in ("write_segment", "write_rows"):
         with monkeypatch.context() as broken:
             broken.setattr(update, name, lambda *_, **__: 1 / 0)

@@ -47,7 +47,8 @@ def test_a_version_is_deleted_when_nobody_reads_it_any_more(run):
 def test_an_index_that_is_being_read_survives_training(run):
     """Every thread of a server, also one that first asks later, reads what it opened."""
     index = Index.load(Run(run).folder("index"))
-    expected, trained = index.items(range(N)), Run(run)
+    expected = index.items(range(N))
+    trained = Run(run)
     trained.publish(
         "index", lambda folder: (folder / "config.json").write_text("{}"), ("quantizer",)
     )
@@ -105,7 +106,8 @@ def change_twice_before(monkeypatch, function: str, run: Path) -> None:
     """Before the first call of a function, remove items twice: the second time deletes a version
     without a reader.
     """
-    called, before = getattr(run_module, function), [["0:1"], ["0:2"]]
+    called = getattr(run_module, function)
+    before = [["0:1"], ["0:2"]]
 
     def late(path: Path) -> object:
         changes, before[:] = before[:], []
@@ -137,7 +139,9 @@ def test_a_version_that_vanishes_before_it_is_locked_is_looked_up_again(run, mon
 
 def test_readers_see_whole_versions_while_the_index_changes(run):
     """Every version that a reader takes up holds what it says, whatever is written meanwhile."""
-    served, seen, done = Run(run), set(), threading.Event()
+    served = Run(run)
+    seen = set()
+    done = threading.Event()
 
     def read():
         # also if it begins late, when the version that `served` names is gone

@@ -6,6 +6,7 @@ within fp16.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -201,14 +202,11 @@ def test_a_command_that_is_not_shared_refuses_several_processes(monkeypatch, cap
 
 def test_every_command_shares_its_work_or_refuses_several_processes():
     for file in sorted((ROOT / "training").rglob("*.py")):
-        _, main, started = file.read_text(encoding="utf-8").partition('if __name__ == "__main__":')
+        text = file.read_text(encoding="utf-8")
+        _, main, started = text.partition('if __name__ == "__main__":')
         if main:
-            shared = (
-                "parse_arguments(" in started
-                or "stage_command(" in started
-                or "init_distributed(" in file.read_text(encoding="utf-8")
-            )
-            assert shared != ("    run_alone(main)\n" in started), file
+            shared = re.search(r"\b(parse_arguments|stage_command|init_distributed)\(", text)
+            assert bool(shared) != ("    run_alone(main)\n" in started), file
 
 
 def test_slices_cover_the_batch_once(monkeypatch):
