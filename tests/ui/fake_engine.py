@@ -157,14 +157,14 @@ class FakeEngine:
         self.index = FakeIndex()
         self.queries: list[tuple[Query, SearchOptions]] = []
         self.cached_images: list[Image.Image] = []
-        self.snapshots = 0
+        self.holds = 0
         current = SimpleNamespace(kinds=frozenset(Modality))
         self.snapshots = SimpleNamespace(
-            snapshot=self.snapshot, current=current, cached=lru_cache(1)
+            held=self.held, current=current, cached=lru_cache(1)
         )
 
-    def snapshot(self) -> AbstractContextManager[None]:
-        self.snapshots += 1
+    def held(self) -> AbstractContextManager[None]:
+        self.holds += 1
         return nullcontext()
 
     @cached_property
