@@ -68,7 +68,7 @@ def test_what_nobody_sees_is_no_text():
 
 def test_a_kind_that_the_collection_lacks_is_named():
     engine = SimpleNamespace(
-        **vars(ENGINE), versions=SimpleNamespace(current=SimpleNamespace(kinds={Modality.IMAGE}))
+        **vars(ENGINE), snapshots=SimpleNamespace(current=SimpleNamespace(kinds={Modality.IMAGE}))
     )
     reading = Reading("similar", {"entry": 0.9, "similar": 0.1}, "", chosen=False)
     (note,) = query_notes(engine, Query("what", Image.new("RGB", (2, 2))), "", reading=reading)
