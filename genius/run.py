@@ -395,7 +395,7 @@ class Run:
                     "files": files,
                     "built_from": built_from,
                 }
-                with self.changing() as manifest:
+                with self.changing_manifest() as manifest:
                     if present is not None:
                         self._check_unchanged(manifest["parts"], part, present)
                     # else the same bytes were published before
@@ -431,19 +431,19 @@ class Run:
 
     def drop(self, part: str) -> None:
         """Go without a part from now on."""
-        with self.changing() as manifest:
+        with self.changing_manifest() as manifest:
             manifest["parts"].pop(part, None)
         self.manifest["parts"].pop(part, None)
         self.sweep(part)
 
     def record(self, **facts: Any) -> None:
         """Set facts (collection, preset, settings, …) in the manifest."""
-        with self.changing() as manifest:
+        with self.changing_manifest() as manifest:
             manifest.update(facts)
         self.manifest.update(facts)
 
     @contextmanager
-    def changing(self) -> Iterator[dict[str, Any]]:
+    def changing_manifest(self) -> Iterator[dict[str, Any]]:
         """The manifest as it is on disk, to be changed in the block; no other process changes it
         meanwhile.
 

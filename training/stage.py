@@ -155,7 +155,7 @@ def record_stage(name: str, arguments: Arguments, seconds: float, stamp: str) ->
     other ones for them.
     """
     before = stages_before(name)
-    with Run(arguments.run).changing() as manifest:
+    with Run(arguments.run).changing_manifest() as manifest:
         stages = {
             stage: done for stage, done in manifest.get("stages", {}).items() if stage in before
         }
@@ -284,7 +284,7 @@ def forget_stage(run: Run, name: str) -> None:
     """
     before = stages_before(name)
     if "stages" in run.manifest:
-        with run.changing() as manifest:
+        with run.changing_manifest() as manifest:
             manifest["stages"] = {
                 stage: done for stage, done in manifest["stages"].items() if stage in before
             }

@@ -52,7 +52,7 @@ from genius.index.update import (
     Added,
     Models,
     StoredRows,
-    changing,
+    changing_index,
     content_hash,
     copy_examples,
     encode,
@@ -150,7 +150,7 @@ def commit(run: Path, read: Callable[[int], ItemSource], count: int) -> Added:
     UserError if a partition is missing or damaged, an id comes twice, or the run cannot be changed.
     """
     shares = [Share.parse(f"{number}/{count}") for number in range(1, max(count, 1) + 1)]
-    with changing(run) as (opened, index):
+    with changing_index(run) as (opened, index):
         source = read(next_dataset(opened, index))
         total = sum(1 for _ in source.items())
         items = iter(source.items())

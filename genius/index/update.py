@@ -151,7 +151,7 @@ def add(
     items whose ids are known, but not their texts or pictures, take the place of the indexed ones,
     in the same step. Raises UserError if the run cannot be changed, or the source cannot be read.
     """
-    with changing(run, models) as (opened, index):
+    with changing_index(run, models) as (opened, index):
         source = read(next_dataset(opened, index))
         new = find_new_items(index, source, replaces)
         complaints: list[str] = []
@@ -196,7 +196,7 @@ def add(
                 stays=stays,
             )
         elif replaced:
-            publish(opened, index, stays)
+            write_snapshot(opened, index, stays)
         remove_folder(files.folder)
         return Added(
             len(kept),
@@ -215,7 +215,7 @@ def remove(run: Path, ids: Iterable[str]) -> Removed:
 
     Raises UserError if none would be left, or the run cannot be changed.
     """
-    with changing(run) as (opened, index):
+    with changing_index(run) as (opened, index):
         asked = list(dict.fromkeys(ids))
         rows = index.rows_of(asked)
         unknown = tuple(compress(asked, rows < 0))
@@ -224,7 +224,7 @@ def remove(run: Path, ids: Iterable[str]) -> Removed:
         if not stays.any():
             raise UserError("no item would be left; an index needs at least one")
         if not stays.all():
-            publish(opened, index, stays)
+            write_snapshot(opened, index, stays)
         return Removed(int((~stays).sum()), unknown)
 
 
@@ -234,7 +234,7 @@ def describe(run: Path, items: Iterable[Item]) -> int:
 
     Raises UserError if the run cannot be changed.
     """
-    with changing(run) as (opened, index):
+    with changing_index(run) as (opened, index):
         told = dict[int, Item]()
         for chunk in batched(items, LOOKUP):
             rows = index.rows_of(item.id for item in chunk)
@@ -244,7 +244,7 @@ def describe(run: Path, items: Iterable[Item]) -> int:
                 if (item.source, item.image) != (indexed.source, indexed.image):
                     told[row] = item
         if told:
-            publish(opened, index, np.ones(index.n, dtype=bool), told=told)
+            write_snapshot(opened, index, np.ones(index.n, dtype=bool), told=told)
         return len(told)
 
 
@@ -253,10 +253,10 @@ def compact(run: Path) -> bool:
 
     Rows stay as they are. Raises UserError if the run cannot be changed.
     """
-    with changing(run) as (opened, index):
+    with changing_index(run) as (opened, index):
         if index.config.segments == (index.n,):
             return False
-        publish(opened, index, np.ones(index.n, dtype=bool), merged=0)
+        write_snapshot(opened, index, np.ones(index.n, dtype=bool), merged=0)
         return True
 
 
@@ -268,7 +268,7 @@ def next_dataset(run: Run, index: Index) -> int:
 
 
 @contextmanager
-def changing(run: Path, models: Models | None = None) -> Iterator[tuple[Run, Index]]:
+def changing_index(run: Path, models: Models | None = None) -> Iterator[tuple[Run, Index]]:
     """A run and its index, which no one else changes inside the block.
 
     What killed processes have left is deleted first. Raises UserError if the run is being changed
@@ -322,14 +322,16 @@ def extend(
     stays: np.ndarray | None = None,
 ) -> None:
     """As `append`, with a segment that `write` fills. stays (n,) bool."""
-    segments = publish(
+    segments = write_snapshot(
         run, index, np.ones(index.n, dtype=bool) if stays is None else stays, write, trained
     )
     if len(segments) > MERGE_AT:  # to keep their number, and so that of open files, small
         try:
             grown = Index.load(run.folder(PART))
             grown.lease.release()
-            publish(run, grown, np.ones(grown.n, dtype=bool), merged=first_to_merge(segments))
+            write_snapshot(
+                run, grown, np.ones(grown.n, dtype=bool), merged=first_to_merge(segments)
+            )
         except UserError as error:  # the added items stay
             logging.getLogger(__name__).warning("the segments were not merged: %s", error)
 
@@ -342,7 +344,7 @@ class StoredRows(NamedTuple):
     distances: np.ndarray  # (m, 2), see store.py
 
 
-def publish(
+def write_snapshot(
     run: Run,
     index: Index,
     stays: np.ndarray,

@@ -96,7 +96,7 @@ class QuantizedBatch:
     """A quantized training batch."""
 
     codes: Tensor  # (b, M)
-    z: Tensor  # (b, d) sum of codewords, with a gradient to the input
+    z_hat: Tensor  # (b, d) sum of codewords, with a gradient to the input
     loss: Tensor  # () Eq. 7, mean over levels and elements as in the published code
     modality_loss: Tensor  # () cross-entropy of the first code's classifier; 0 without one
 

@@ -47,16 +47,16 @@ def beam_search(
     beams: int,
     *,
     decoder_weight: float = 1.0,
-    kinds: Tensor | None = None,
+    kind_log_probs: Tensor | None = None,
     settle: bool = False,
     trace: bool = False,
 ) -> Beams:
     """features (b, d), fused and normalized -> the `beams` best valid IDs of each query, or all if
     fewer.
 
-    kinds: (b, k) log-probabilities that a reader gives to the first codes, which multiply those of
-    the decoder. settle: stop when the candidates are settled; the result may then be prefixes, see
-    `Beams`.
+    kind_log_probs: (b, k) log-probabilities that a reader gives to the first codes, which multiply
+    those of the decoder. settle: stop when the candidates are settled; the result may then be
+    prefixes, see `Beams`.
 
     Every valid prefix continues to an ID. So at each level either all queries hold all prefixes, or
     each holds `beams` of them: no beam ever runs dry, and all queries have equally many.
@@ -67,8 +67,11 @@ def beam_search(
     for level in range(trie.levels):
         scores = scorer.next_level(prefixes)
         if level == 0:
-            if kinds is not None:
-                scores = Scores((scores.log_probs + kinds).log_softmax(-1), scores.gains + kinds)
+            if kind_log_probs is not None:
+                scores = Scores(
+                    (scores.log_probs + kind_log_probs).log_softmax(-1),
+                    scores.gains + kind_log_probs,
+                )
             first_log_probs = scores.log_probs
         continuations = _continuations(prefixes, trie, scores, level)  # (c,)
         lowest = trie.lowest(continuations.node)

@@ -77,7 +77,7 @@ class CandidateSearch:
         k: int = SCANNED,
         decoder_weight: float = 1.0,
         prefix: tuple[int, ...] = (),
-        kinds: Tensor | None = None,
+        kind_log_probs: Tensor | None = None,
         settle: bool = True,
         trace: bool = False,
         stopwatch: Stopwatch | None = None,
@@ -86,16 +86,16 @@ class CandidateSearch:
         the pool.
 
         mode: both, generate or scan. k: the least number of items that a scan returns. prefix:
-        codes that every ID begins with. kinds: (b, c) log-probabilities that a reader gives to the
-        first codes; items of those that it rules out are no candidates. settle, trace: of
-        `beam_search`. stopwatch: gets the stages "beam" and "scan".
+        codes that every ID begins with. kind_log_probs: (b, c) log-probabilities that a reader
+        gives to the first codes; items of those that it rules out are no candidates. settle, trace:
+        of `beam_search`. stopwatch: gets the stages "beam" and "scan".
         """
         watch = stopwatch or Stopwatch(z.device, len(z))
         found = None
         allowed = None
-        if kinds is not None and not prefix:
-            possible = possible_kinds(kinds, pool.trie.first_codes)
-            kinds = kinds.masked_fill(~possible, IMPOSSIBLE)
+        if kind_log_probs is not None and not prefix:
+            possible = possible_kinds(kind_log_probs, pool.trie.first_codes)
+            kind_log_probs = kind_log_probs.masked_fill(~possible, IMPOSSIBLE)
             allowed = possible.cpu().numpy()
         query, position = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         if mode != "scan":
@@ -107,7 +107,7 @@ class CandidateSearch:
                     valid,
                     beams,
                     decoder_weight=decoder_weight,
-                    kinds=kinds,
+                    kind_log_probs=kind_log_probs,
                     settle=settle,
                     trace=trace,
                 )
@@ -128,22 +128,22 @@ class CandidateSearch:
         return found, Candidates.at(query, position, len(z), pool.table)
 
     @torch.inference_mode()
-    def first_codes(self, z: Tensor, kinds: Tensor | None = None) -> Tensor:
+    def first_codes(self, z: Tensor, kind_log_probs: Tensor | None = None) -> Tensor:
         """(b, c) log-probabilities of the first codes for z (b, d), normalized: one step of the
-        decoder. kinds (b, c): of `search`.
+        decoder. kind_log_probs (b, c): of `search`.
         """
         first = self.decoder.step(self.decoder.start(z, 1), whole_vocabulary=False)
-        return first if kinds is None else (first + kinds).log_softmax(-1)
+        return first if kind_log_probs is None else (first + kind_log_probs).log_softmax(-1)
 
 
-def possible_kinds(kinds: Tensor, first_codes: Tensor) -> Tensor:
+def possible_kinds(kind_log_probs: Tensor, first_codes: Tensor) -> Tensor:
     """(b, c) bool: first codes that a reader does not rule out, from its log-probabilities (b, c).
 
     first_codes: those that items have, at most c; of these at least one is possible.
     """
-    exists = torch.zeros(kinds.shape[1], dtype=torch.bool, device=kinds.device)
+    exists = torch.zeros(kind_log_probs.shape[1], dtype=torch.bool, device=kind_log_probs.device)
     exists[first_codes] = True
-    known = kinds.masked_fill(~exists, -torch.inf)
+    known = kind_log_probs.masked_fill(~exists, -torch.inf)
     return known >= known.max(1, keepdim=True).values + math.log(RULED_OUT)
 
 

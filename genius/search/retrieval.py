@@ -24,7 +24,7 @@ class Requests:
 
     readings: list[Reading | None]  # None: words that were not read
     # (b, 3) log-probabilities of the modalities of results; 0 of words that were not read
-    kinds: Tensor
+    kind_log_probs: Tensor
     left_out: Tensor  # (b, d) embeddings of what results should not show; 0 where that is nothing
 
     @classmethod
@@ -37,7 +37,9 @@ class Requests:
     def select(self, rows: Tensor) -> "Requests":
         """The requests at these rows (c,)."""
         return Requests(
-            [self.readings[row] for row in rows.tolist()], self.kinds[rows], self.left_out[rows]
+            [self.readings[row] for row in rows.tolist()],
+            self.kind_log_probs[rows],
+            self.left_out[rows],
         )
 
     @classmethod

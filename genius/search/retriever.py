@@ -188,7 +188,7 @@ class Retriever:
     ) -> Retrieval:
         """From b encoded queries to ranked candidates of the pool, as arrays."""
         watch = Stopwatch(self.device, len(encoded.z), encoded.milliseconds)
-        kinds = encoded.requests.kinds if encoded.requests and self._is_forced else None
+        asked = encoded.requests.kind_log_probs if encoded.requests and self._is_forced else None
         beams, candidates = self.finder.search(
             encoded.z,
             pool,
@@ -197,14 +197,14 @@ class Retriever:
             k=options.k,
             decoder_weight=options.decoder_weight,
             prefix=options.prefix,
-            kinds=kinds,
+            kind_log_probs=asked,
             settle=options.order != "score" and not options.trace,
             trace=options.trace,
             stopwatch=watch,
         )
         with watch.stage("rerank"):
             first = (
-                self.finder.first_codes(encoded.z, kinds)
+                self.finder.first_codes(encoded.z, asked)
                 if beams is None
                 else beams.first_log_probs
             )

@@ -94,7 +94,7 @@ def test_check_names_what_is_not_as_it_was_written(run, capsys):
     embeddings = np.load(folder / "embeddings.npy")
     embeddings[5] *= 2
     np.save(folder / "embeddings.npy", embeddings)
-    with opened.changing() as manifest:
+    with opened.changing_manifest() as manifest:
         entry, files = manifest["parts"]["index"], describe(folder)  # as if it had been written so
         digest = digest_of(files)
         entry |= {"files": files, "digest": digest, "folder": f"index-{digest[:8]}"}

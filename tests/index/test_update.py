@@ -103,7 +103,7 @@ def test_an_older_run_knows_no_norms_and_still_grows(run, models, others):
 
 
 def test_settings_of_a_wrong_type_are_refused_before_anything_is_encoded(run, others):
-    with Run(run).changing() as manifest:
+    with Run(run).changing_manifest() as manifest:
         manifest["settings"] = {"index": {"thumbnail_side": "x"}}
     with pytest.raises(UserError, match=r"settings.index.thumbnail_side: .*; train the run again"):
         add(run, lambda _: others, Models(None, None, None))

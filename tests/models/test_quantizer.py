@@ -126,15 +126,15 @@ def test_a_loaded_quantizer_gives_the_codes_of_the_saved_one(modality_code, tmp_
 def test_the_forward_pass_is_the_sum_of_codewords_whatever_the_gradient(gradient):
     quantizer, (z, modality) = started(replace(CONFIG, gradient=gradient)), vectors(20)
     out = quantizer(z.requires_grad_(), modality)
-    torch.testing.assert_close(out.z, quantizer.decode(out.codes))
-    out.z.square().sum().backward()
+    torch.testing.assert_close(out.z_hat, quantizer.decode(out.codes))
+    out.z_hat.square().sum().backward()
     assert z.grad.norm() > 0
 
 
 def test_straight_through_passes_the_gradient_once_per_level():
     """z̃ = Σ residual_l + const, residual_l = z − const: with M levels dz̃/dz = M·I."""
     quantizer, (z, modality) = started(replace(CONFIG, gradient="straight_through")), vectors(5)
-    quantizer(z.requires_grad_(), modality).z.sum().backward()
+    quantizer(z.requires_grad_(), modality).z_hat.sum().backward()
     torch.testing.assert_close(z.grad, torch.full_like(z, CONFIG.levels))
 
 

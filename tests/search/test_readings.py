@@ -96,7 +96,7 @@ def test_a_search_puts_what_is_left_out_behind(engine, monkeypatch):
         encoded = encode(queries, kinds)
         unwanted = torch.from_numpy(engine.index.embeddings[[first.row]].astype(np.float32))
         return replace(
-            encoded, requests=Requests(encoded.requests.readings, encoded.requests.kinds, unwanted)
+            encoded, requests=Requests(encoded.requests.readings, encoded.requests.kind_log_probs, unwanted)
         )
 
     monkeypatch.setattr(engine.retriever, "encode", leaving_out)
@@ -144,8 +144,8 @@ def test_requests_are_joined_with_queries_that_were_not_read(engine):
     joined = Requests.join([read, plain], "cpu")
     assert [reading and reading.name for reading in joined.readings] == ["entry", None, None]
     assert (
-        joined.kinds[0].argmax() == Modality.TEXT
-        and not joined.kinds[1:].any()
+        joined.kind_log_probs[0].argmax() == Modality.TEXT
+        and not joined.kind_log_probs[1:].any()
         and not joined.left_out.any()
     )
     assert Requests.join([plain, plain], "cpu") is None

@@ -159,9 +159,7 @@ class FakeEngine:
         self.cached_images: list[Image.Image] = []
         self.holds = 0
         current = SimpleNamespace(kinds=frozenset(Modality))
-        self.snapshots = SimpleNamespace(
-            held=self.held, current=current, cached=lru_cache(1)
-        )
+        self.snapshots = SimpleNamespace(held=self.held, current=current, cached=lru_cache(1))
 
     def held(self) -> AbstractContextManager[None]:
         self.holds += 1

@@ -187,7 +187,7 @@ def adopt(run: Run, side: Run) -> None:
             run.publish(
                 part, partial(link_files, side.folder(part)), tuple(sorted(BUILT_FROM[part]))
             )
-    with run.changing() as manifest:
+    with run.changing_manifest() as manifest:
         manifest["parts"] = {
             part: entry for part, entry in manifest["parts"].items() if side.has(part)
         }

@@ -230,7 +230,7 @@ def batch_losses(
             device
         )
     quantized = model.quantizer(torch.cat([z_query, z_target]), batch.modality.repeat(2).to(device))
-    z_hat_query, z_hat_target = quantized.z.chunk(2)
+    z_hat_query, z_hat_target = quantized.z_hat.chunk(2)
     if not settings.mse_raw:
         z_hat_query, z_hat_target = (
             F.normalize(z_hat_query, dim=-1),

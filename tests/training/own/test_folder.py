@@ -702,7 +702,7 @@ def test_a_model_that_cannot_be_loaded_is_refused_before_images_are_copied(tmp_p
 
 
 def test_a_shipped_run_that_lacks_a_part_is_refused_in_one_sentence(photos, tmp_path):
-    with photos.changing() as manifest:
+    with photos.changing_manifest() as manifest:
         del manifest["parts"]["decoder"]
     with pytest.raises(
         UserError,
