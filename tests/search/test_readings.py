@@ -96,7 +96,8 @@ def test_a_search_puts_what_is_left_out_behind(engine, monkeypatch):
         encoded = encode(queries, kinds)
         unwanted = torch.from_numpy(engine.index.embeddings[[first.row]].astype(np.float32))
         return replace(
-            encoded, requests=Requests(encoded.requests.readings, encoded.requests.kind_log_probs, unwanted)
+            encoded,
+            requests=Requests(encoded.requests.readings, encoded.requests.kind_log_probs, unwanted),
         )
 
     monkeypatch.setattr(engine.retriever, "encode", leaving_out)
