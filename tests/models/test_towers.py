@@ -280,12 +280,12 @@ def test_an_encoder_is_made_from_towers(tmp_path):
 
 def test_towers_that_do_not_fit_are_refused(tmp_path):
     torch.manual_seed(0)
-    save_file(timm.create_model("test_vit_relpos").state_dict(), tmp_path / "vit.safetensors")
+    save_file(timm.create_model("test_vit3").state_dict(), tmp_path / "vit.safetensors")
     write_text_tower(tmp_path / "text")
     with pytest.raises(UserError, match="do not make an encoder for 96 pixels"):
         settings = TowerSettings(dim=12, image_size=96)
         Encoder.from_towers(
-            f"test_vit_relpos:{tmp_path / 'vit.safetensors'}", str(tmp_path / "text"), settings
+            f"test_vit3:{tmp_path / 'vit.safetensors'}", str(tmp_path / "text"), settings
         )
 
 

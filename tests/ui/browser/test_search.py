@@ -221,6 +221,7 @@ def test_the_tour_goes_to_its_end_and_back_walks_out_of_it_also_on_a_phone(visit
     page.locator("#tour .tour").wait_for(state="detached")
     page.wait_for_function("!location.search.includes('tour')")
     page.go_back()
+    page.locator("#tour .label", has_text="Step 1 of").wait_for()
     page.go_back()
     page.locator("#tour .tour").wait_for(state="detached")
     page.locator("#summary .sentence", has_text="“mug”").wait_for(state="attached")
