@@ -120,10 +120,11 @@ class ShardedSearch(CandidateSearch):
 
     scan: ShardedScan | None = None  # of the batch that is being searched
 
-    def scan_of(self, pool: Pool) -> Scan | ShardedScan:  # type: ignore[override]  # it is used as a Scan
-        return (
-            super().scan_of(pool) if self.scan is None or self.scan.pool is not pool else self.scan
-        )
+    # what it returns is used as a Scan
+    def scan_of(self, pool: Pool) -> Scan | ShardedScan:  # type: ignore[override]
+        if self.scan is not None and self.scan.pool is pool:
+            return self.scan
+        return super().scan_of(pool)
 
 
 class ShardedRetriever(Retriever):

@@ -402,8 +402,9 @@ def test_pictures_that_are_all_elsewhere_than_the_table_says_are_found_by_their_
         ),
         (
             "t.csv",
-            "Handle,Image "
-            "Src,text\nx,https://x.example/images/1.png?v=1,one\ny,https://x.example/images/2.png,two\n",
+            "Handle,Image Src,text\n"
+            "x,https://x.example/images/1.png?v=1,one\n"
+            "y,https://x.example/images/2.png,two\n",
         ),
         ("t.csv", "Bild;Nr;text\n1.png;7;one\n2.png;8;two\n"),
         ("t.csv", "id,text\n1,one\n2,two\n"),

@@ -178,8 +178,8 @@ def test_a_default_of_a_camera_is_no_caption(tmp_path, description, make):
     texts, facts = record_of(tmp_path / "x", "IMG_0001.jpg", exif(description, make))
     assert texts == [] and "caption from" not in facts
     xmp = (
-        "<x "
-        f"xmlns:dc='http://purl.org/dc/elements/1.1/'><dc:description>{description}</dc:description></x>"
+        "<x xmlns:dc='http://purl.org/dc/elements/1.1/'>"
+        f"<dc:description>{description}</dc:description></x>"
     )
     (tmp_path / "x" / "IMG_0001.xmp").write_text(xmp)  # a copy of it
     assert record_of(tmp_path / "x", "IMG_0001.jpg", exif(description, make))[0] == []

@@ -20,29 +20,13 @@ from training.paper.ablations.variants import BLIP_LARGE
 
 SIDE, DIM = 32, 12
 TEXT = {"context_length": 16, "vocab_size": 49408, "width": 20, "heads": 2, "layers": 2}
+VIT = {"image_size": SIDE, "layers": 1, "width": 32, "head_width": 16, "patch_size": 16}
 ARCHITECTURES = {
-    "clip": {
-        "vision_cfg": {
-            "image_size": SIDE,
-            "layers": 1,
-            "width": 32,
-            "head_width": 16,
-            "patch_size": 16,
-        }
-    },
+    "clip": {"vision_cfg": VIT},
     "resnet": {
         "vision_cfg": {"image_size": SIDE, "timm_model_name": "resnet10t", "timm_proj": "linear"}
     },
-    "custom": {
-        "custom_text": True,
-        "vision_cfg": {
-            "image_size": SIDE,
-            "layers": 1,
-            "width": 32,
-            "head_width": 16,
-            "patch_size": 16,
-        },
-    },
+    "custom": {"custom_text": True, "vision_cfg": VIT},
     "blip": {
         "blip": True,
         "vision_cfg": {"image_size": SIDE, "layers": 2, "width": 24, "heads": 3, "patch_size": 16},
