@@ -20,7 +20,7 @@ from safetensors import SafetensorError
 from genius.errors import FULL, UserError, disk_problem
 from genius.locks import ReadLock, deletion_lock
 
-BLOCK = 2**24  # bytes written together
+BYTES_AT_ONCE = 2**24  # bytes written together
 
 
 def write_json(file: Path, value: Any) -> None:
@@ -167,8 +167,8 @@ def reserve_array(file: Path, shape: tuple[int, ...], dtype: DTypeLike) -> None:
             except (AttributeError, OSError) as error:  # not on this system, or not on this disk
                 if getattr(error, "errno", None) in FULL:
                     raise
-                for start in range(0, size, BLOCK):
-                    stream.write(bytes(min(BLOCK, size - start)))
+                for start in range(0, size, BYTES_AT_ONCE):
+                    stream.write(bytes(min(BYTES_AT_ONCE, size - start)))
     except OSError:
         file.unlink(missing_ok=True)
         raise

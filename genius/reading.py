@@ -26,7 +26,7 @@ MAX_REASON = 200  # characters
 # of dataclasses that JSON files hold
 EXACT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 LOOSE = EXACT | ConfigDict(extra="allow")  # as EXACT, of what may hold more than is read by name
-BLOCK = 2**22  # numbers that are checked together
+NUMBERS_AT_ONCE = 2**22  # numbers that are checked together
 SAMPLED = 2**17  # numbers of each of SAMPLES blocks of a large array
 SAMPLES = 64
 # numbers of an array that is only sampled: reading millions of embeddings takes minutes
@@ -160,8 +160,8 @@ def is_finite(array: np.ndarray) -> bool:
     Of a LARGE one a sample is read: blocks at equal distances, the first and the last among them.
     """
     numbers = array.reshape(-1)
-    starts = np.arange(0, array.size, BLOCK)
-    length = BLOCK
+    starts = np.arange(0, array.size, NUMBERS_AT_ONCE)
+    length = NUMBERS_AT_ONCE
     if array.size > LARGE:
         starts = np.linspace(0, array.size - SAMPLED, SAMPLES, dtype=np.int64)
         length = SAMPLED

@@ -124,7 +124,7 @@ def test_damaged_headers_are_refused(tmp_path, header):
 def test_numbers_that_are_not_finite_are_found_in_every_block_and_in_samples_of_large_arrays(
     monkeypatch,
 ):
-    monkeypatch.setattr(reading, "BLOCK", 10)
+    monkeypatch.setattr(reading, "NUMBERS_AT_ONCE", 10)
     numbers = np.zeros((100, 3), np.float16)
     assert is_finite(numbers)
     for row in (0, 50, 99):

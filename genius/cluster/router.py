@@ -23,7 +23,7 @@ from genius.cluster.shard import Answer, ScanQuestion
 from genius.errors import UserError
 from genius.index.store import Index
 from genius.schema import SearchResult
-from genius.search.candidates import CandidateSearch
+from genius.search.candidates import CandidateFinder
 from genius.search.checks import ResolvedOptions
 from genius.search.engine import Engine
 from genius.search.rerank import Similarity
@@ -115,7 +115,7 @@ class ShardedScan:
         return KnownSimilarity(by.stored, by.queries, by.normalize, self._keys, self._values)
 
 
-class ShardedSearch(CandidateSearch):
+class ShardedFinder(CandidateFinder):
     """Finds candidates with one decoder, and with shards where these know the pool."""
 
     scan: ShardedScan | None = None  # of the batch that is being searched
@@ -130,11 +130,11 @@ class ShardedSearch(CandidateSearch):
 class ShardedRetriever(Retriever):
     """The models of a run, and shards as soon as it has them."""
 
-    finder: ShardedSearch
+    finder: ShardedFinder
 
     def __init__(self, *parts: Any, **options: Any) -> None:
         super().__init__(*parts, **options)
-        self.finder = ShardedSearch(self.finder.decoder)
+        self.finder = ShardedFinder(self.finder.decoder)
         self.shards: Shards | None = None
         # of what the shards of the last batch compared
         self._compared: tuple[EncodedQueries, Index, str] | None = None

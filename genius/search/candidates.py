@@ -53,7 +53,7 @@ class Candidates:
         return cls(query, rows, ids, positions_in_lists(counts) + 1, counts)
 
 
-class CandidateSearch:
+class CandidateFinder:
     """Finds candidates with one decoder; only one thread at a time may use it."""
 
     def __init__(self, decoder: IncrementalDecoder):
@@ -67,7 +67,7 @@ class CandidateSearch:
             self._scans[pool] = Scan(pool, self.codewords)
         return self._scans[pool]
 
-    def search(
+    def find(
         self,
         z: Tensor,
         pool: Pool,
@@ -130,7 +130,7 @@ class CandidateSearch:
     @torch.inference_mode()
     def first_codes(self, z: Tensor, kind_log_probs: Tensor | None = None) -> Tensor:
         """(b, c) log-probabilities of the first codes for z (b, d), normalized: one step of the
-        decoder. kind_log_probs (b, c): of `search`.
+        decoder. kind_log_probs (b, c): of `find`.
         """
         first = self.decoder.step(self.decoder.start(z, 1), whole_vocabulary=False)
         return first if kind_log_probs is None else (first + kind_log_probs).log_softmax(-1)

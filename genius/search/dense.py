@@ -13,7 +13,7 @@ import numpy as np
 
 from genius.index.segments import Vectors
 
-BLOCK = 16_384  # vectors in memory at once
+VECTORS_IN_MEMORY = 16_384  # vectors in memory at once
 Progress = Callable[[int], None]  # called with the number of items that were added
 # neighbors of a node of HNSW, M of its paper (Malkov and Yashunin 2018); twice as many on the
 # lowest level
@@ -90,7 +90,10 @@ def add_all(
 
 
 def _parts(numbers: np.ndarray) -> Iterator[np.ndarray]:
-    return (numbers[first : first + BLOCK] for first in range(0, len(numbers), BLOCK))
+    return (
+        numbers[first : first + VECTORS_IN_MEMORY]
+        for first in range(0, len(numbers), VECTORS_IN_MEMORY)
+    )
 
 
 def _float32(vectors: np.ndarray) -> np.ndarray:

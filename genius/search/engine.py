@@ -99,12 +99,12 @@ class Engine:
         self.device = torch.device(device)
         self.run = run
         normalize = run is not None and run.manifest.get("normalize_embeddings", False)
-        requests = None
+        request_reader = None
         if reader is not None and isinstance(encoder, Encoder):
-            requests = RequestReader(reader, encoder.to(self.device), index.instructions)
-        self.has_reader = requests is not None
+            request_reader = RequestReader(reader, encoder.to(self.device), index.instructions)
+        self.has_reader = request_reader is not None
         self.retriever = self.retriever_type(
-            encoder, fusion, quantizer, decoder, self.device, normalize, requests
+            encoder, fusion, quantizer, decoder, self.device, normalize, request_reader
         )
         self.encoder, self.fusion = self.retriever.encoder, self.retriever.fusion
         self.quantizer, self.decoder = self.retriever.quantizer, self.retriever.decoder
@@ -162,9 +162,9 @@ class Engine:
         try:
             batch = BatchOptions(self.resolved(SearchOptions(1, 1)), self.snapshots.current)
             if self.has_encoder:
-                (result,) = self._search([Query(text="a")], batch)
+                (result,) = self._answer([Query(text="a")], batch)
             else:
-                (result,) = self._search_encoded([self.vectors_of(0)], batch)
+                (result,) = self._answer_encoded([self.vectors_of(0)], batch)
             scores = [number for hit in result.hits for number in (*hit.log_probs, hit.cosine)]
             scores += [found.score for found in result.generated]
             sound = bool(result.hits) and bool(
@@ -287,7 +287,7 @@ class Engine:
             return self.search([queries], options)[0]
         batch = self._batch_options(options)
         queries = checked_queries(queries)
-        results = self.batcher.run(self._search, queries, batch, batch_size(batch.options.beams))
+        results = self.batcher.run(self._answer, queries, batch, batch_size(batch.options.beams))
         if batch.options.prefix or batch.options.added:
             return results  # of some items, which are far from what the others would have been
         return [
@@ -304,7 +304,7 @@ class Engine:
         batch = self._batch_options(options)
         queries = [encoded.select(row) for row in torch.arange(len(encoded.z)).split(1)]
         return self.batcher.run(
-            self._search_encoded, queries, batch, batch_size(batch.options.beams)
+            self._answer_encoded, queries, batch, batch_size(batch.options.beams)
         )
 
     def retrieve(
@@ -360,7 +360,7 @@ class Engine:
         check_prefix(batch.options.prefix, batch.snapshot.pool_of(batch.options).table)
         return batch
 
-    def _search(self, queries: Sequence[Query], batch: BatchOptions) -> list[SearchResult]:
+    def _answer(self, queries: Sequence[Query], batch: BatchOptions) -> list[SearchResult]:
         kinds = (
             batch.snapshot.kinds if batch.options.modality is None else (batch.options.modality,)
         )
@@ -368,7 +368,7 @@ class Engine:
             self.retriever.encode(queries, kinds), batch.options, batch.snapshot
         )
 
-    def _search_encoded(
+    def _answer_encoded(
         self, queries: Sequence[EncodedQueries], batch: BatchOptions
     ) -> list[SearchResult]:
         encoded = EncodedQueries.join(queries, self.device)

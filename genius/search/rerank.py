@@ -20,7 +20,7 @@ from genius.search.candidates import Candidates, positions_in_lists
 from genius.search.versions import groups_of
 from genius.trie.ids import IDTable
 
-BLOCK = 16_384  # candidates whose vectors are in memory at once
+VECTORS_IN_MEMORY = 16_384  # candidates whose vectors are in memory at once
 # standard deviations; of 35 pairs "X without Y" 9 % of the first five results showed Y, 40 % before
 MORE = 1.0
 
@@ -40,8 +40,8 @@ class Similarity:
     def of(self, rows: np.ndarray, query: np.ndarray) -> np.ndarray:
         """(t,) of the items at these rows (t,) with these queries (t,); reads only these rows."""
         products = np.empty(len(rows), dtype=np.float32)
-        for first in range(0, len(rows), BLOCK):
-            part = slice(first, first + BLOCK)
+        for first in range(0, len(rows), VECTORS_IN_MEMORY):
+            part = slice(first, first + VECTORS_IN_MEMORY)
             vectors = self.stored[rows[part]].astype(np.float32)
             products[part] = np.einsum("td,td->t", vectors, self.queries[query[part]])
             if self.normalize:

@@ -28,7 +28,7 @@ from genius.models.encoder import Encoder, Features
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.schema import Modality, Query, SearchResult
-from genius.search.candidates import IMPOSSIBLE, Candidates, CandidateSearch
+from genius.search.candidates import IMPOSSIBLE, CandidateFinder, Candidates
 from genius.search.checks import ResolvedOptions
 from genius.search.request_reader import RequestReader, Understood
 from genius.search.rerank import (
@@ -130,10 +130,10 @@ class Retriever:
         decoder: IDDecoder,
         device: torch.device,
         normalize: bool = False,
-        reader: RequestReader | None = None,
+        request_reader: RequestReader | None = None,
     ):
-        """reader: see Engine. normalize: re-rank by normalized embeddings, which the index may not
-        hold.
+        """request_reader: None: an instruction and a text are one sentence. normalize: re-rank by
+        normalized embeddings, which the index may not hold.
         """
         self.device, self._normalize = device, normalize
         self.encoder = encoder.to(device).eval()
@@ -141,8 +141,8 @@ class Retriever:
         self.quantizer = quantizer.to(device).eval()
         self.decoder = decoder.to(device).eval()
         self.cache = FeatureCache(self.encoder)
-        self.finder = CandidateSearch(decoder_for_search(self.decoder))
-        self._reader = reader
+        self.finder = CandidateFinder(decoder_for_search(self.decoder))
+        self._request_reader = request_reader
 
     @torch.inference_mode()
     def encode(
@@ -152,9 +152,9 @@ class Retriever:
         watch = Stopwatch(self.device, len(queries))
         requests = None
         asked = [(query.instruction, query.text) for query in queries]
-        if self._reader is not None:
+        if self._request_reader is not None:
             with watch.stage("read"):
-                understood = self._reader.understand(queries, kinds)
+                understood = self._request_reader.understand(queries, kinds)
                 asked = [(request.instruction, request.text) for request in understood]
                 requests = self._requests(understood)
         with watch.stage("encode"):
@@ -173,12 +173,12 @@ class Retriever:
 
     def _requests(self, understood: Sequence[Understood]) -> Requests:
         """The readings with what the search needs of them."""
-        assert self._reader is not None
+        assert self._request_reader is not None
         readings = [request.reading for request in understood]
         left_out = [reading.left_out if reading else "" for reading in readings]
         vectors = torch.zeros(len(readings), self.fusion.config.dim, device=self.device)
         if any(left_out):
-            photo = self._reader.instruction(Modality.TEXT, "photo")
+            photo = self._request_reader.instruction(Modality.TEXT, "photo")
             texts = [text and self.encoder.wording(photo, text)[0] for text in left_out]
             vectors = self.encoder.encode([None] * len(readings), texts).embedding()
         return Requests.of(readings, vectors)
@@ -189,7 +189,7 @@ class Retriever:
         """From b encoded queries to ranked candidates of the pool, as arrays."""
         watch = Stopwatch(self.device, len(encoded.z), encoded.milliseconds)
         asked = encoded.requests.kind_log_probs if encoded.requests and self._is_forced else None
-        beams, candidates = self.finder.search(
+        beams, candidates = self.finder.find(
             encoded.z,
             pool,
             mode=options.mode,

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from genius.search.scan_kernel import Kernels
 
 LOG = logging.getLogger(__name__)
-BLOCK = 1 << 16  # items that torch scans at once
+ITEMS_IN_MEMORY = 1 << 16  # items that torch scans at once
 # parts of a scan that each thread takes, one after another; items of the smallest
 SHARE = 16
 LEAST = 1 << 13
@@ -176,7 +176,7 @@ class Scan:
     def _plain_keys(self, products: Tensor, k: int, low: np.ndarray, high: np.ndarray) -> Tensor:
         """(b, k) the largest keys."""
         best = torch.full((len(products), k), PADDING, device=products.device)
-        for _, positions in _pieces(expand_ranges(low, high)[1], BLOCK):
+        for _, positions in _pieces(expand_ranges(low, high)[1], ITEMS_IN_MEMORY):
             at = torch.from_numpy(positions).to(products.device)
             scores = _total(products, self._codewords.numbers(self._trie, at), self.norms[at])
             best = torch.cat([best, sort_keys(scores, at)], dim=1).topk(k).values
@@ -256,7 +256,7 @@ def squared_norms(pool: Pool, codewords: Codewords) -> Tensor:
     if pool.norms is not None:
         return torch.from_numpy(pool.norms[pool.table.rows]).to(pool.trie.device)
     norms = torch.empty(len(pool.table), device=pool.trie.device)
-    for first, positions in _pieces(np.arange(len(norms)), BLOCK // 4):
+    for first, positions in _pieces(np.arange(len(norms)), ITEMS_IN_MEMORY // 4):
         numbers = codewords.numbers(pool.trie, torch.from_numpy(positions).to(norms.device))
         norms[first : first + len(positions)] = codewords.sums(numbers).double().square().sum(1)
     return norms

@@ -10,7 +10,7 @@ from genius.models.decoder import IDDecoder
 from genius.models.decoder_graphs import GraphedDecoder, decoder_for_search
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.search.beam import beam_search
-from genius.search.candidates import CandidateSearch
+from genius.search.candidates import CandidateFinder
 from genius.trie.trie import Trie
 from tests.models.test_incremental_decoder import queries
 from tests.search.test_beam_with_decoder import build
@@ -41,7 +41,7 @@ class Recorder:
 def searches(decoder: IncrementalDecoder) -> list[torch.Tensor]:
     """What ten queries find, one after the other, in several ways."""
     _, trie, _ = build()
-    finder = CandidateSearch(decoder)
+    finder = CandidateFinder(decoder)
     found = []
     for number in range(10):
         z = torch.nn.functional.normalize(

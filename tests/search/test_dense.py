@@ -13,7 +13,7 @@ def unit(n: int, dim: int = 16, seed: int = 0) -> np.ndarray:
 
 @pytest.mark.parametrize("block", [7, 100, 16_384])
 def test_streamed_flat_search_equals_faiss_over_everything(monkeypatch, block):
-    monkeypatch.setattr(dense, "BLOCK", block)
+    monkeypatch.setattr(dense, "VECTORS_IN_MEMORY", block)
     embeddings = unit(300)
     queries = unit(5, seed=1).astype(np.float32)
     index = faiss.IndexFlatIP(16)
@@ -34,7 +34,7 @@ def test_flat_search_keeps_to_the_given_rows_and_pads_where_there_are_fewer():
 
 
 def test_equal_cosines_are_ordered_by_row(monkeypatch):
-    monkeypatch.setattr(dense, "BLOCK", 3)
+    monkeypatch.setattr(dense, "VECTORS_IN_MEMORY", 3)
     _, rows = flat_search(np.repeat(unit(1), 8, axis=0), unit(2, seed=1), 8)
     assert rows.tolist() == [list(range(8))] * 2
 

@@ -14,15 +14,15 @@ QUERIES = [Query(text="A red dog.")]
 
 
 def test_a_run_searches_once_when_it_is_loaded(tiny_run, monkeypatch):
-    search = Engine._search
+    answer = Engine._answer
     used = []
 
     def noted(*arguments):
-        found = search(*arguments)
+        found = answer(*arguments)
         used.extend(found)
         return found
 
-    monkeypatch.setattr(Engine, "_search", noted)
+    monkeypatch.setattr(Engine, "_answer", noted)
     Engine.load(tiny_run.path, "cpu")
     assert len(used) == 1
 

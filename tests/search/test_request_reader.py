@@ -78,8 +78,8 @@ def test_a_change_without_a_sentence_of_its_own_takes_the_next_best():
 def test_an_instruction_is_read_and_its_text_stays_content():
     (found,) = understand(Query("not a dog", None, "photo of it"))
     assert sentence(found) == "Find the picture. not a dog." and found.reading.left_out == ""
-    reader = RequestReader(FixedReader([["photo", "x", "y"]]), tiny_encoder(), INSTRUCTIONS)
-    (known,) = reader.understand([Query("a dog", None, KNOWN)], tuple(Modality))
+    request_reader = RequestReader(FixedReader([["photo", "x", "y"]]), tiny_encoder(), INSTRUCTIONS)
+    (known,) = request_reader.understand([Query("a dog", None, KNOWN)], tuple(Modality))
     assert sentence(known) == "Find the picture. a dog.", (
         "an instruction that training knew stays as it is"
     )
@@ -114,10 +114,10 @@ def test_words_whose_kind_training_knew_are_of_that_kind():
 
 def test_words_are_read_once():
     reader = FixedReader([["photo", "dog!"]])
-    requests = RequestReader(reader, tiny_encoder(), [])
-    first = requests.understand([Query("photo dog!")], tuple(Modality))
+    request_reader = RequestReader(reader, tiny_encoder(), [])
+    first = request_reader.understand([Query("photo dog!")], tuple(Modality))
     reader.requests = [["entry", "cat!"]]
-    assert requests.understand([Query("photo dog!")], tuple(Modality)) == first
+    assert request_reader.understand([Query("photo dog!")], tuple(Modality)) == first
 
 
 def test_a_minus_before_a_word_leaves_it_out():

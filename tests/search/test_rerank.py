@@ -148,7 +148,7 @@ def test_equal_cosines_keep_the_generated_order(world):
 def test_a_query_is_ranked_alike_alone_and_in_a_batch(world, monkeypatch):
     table, beams, embeddings, queries = world
     together = rank_candidates(candidates_of(beams, table), 5, Similarity(embeddings, queries))
-    monkeypatch.setattr(rerank, "BLOCK", 7)
+    monkeypatch.setattr(rerank, "VECTORS_IN_MEMORY", 7)
     for query in range(QUERIES):
         one = beams_of(
             *(values[query : query + 1].numpy() for values in (beams.low, beams.high, beams.scores))

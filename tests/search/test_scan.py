@@ -73,7 +73,7 @@ def distances(pool: Pool, codewords: Codewords, z: np.ndarray) -> np.ndarray:
 def test_the_nearest_items_are_found_whatever_the_layout_of_their_ids(
     sizes, n, k, block, compiled, monkeypatch
 ):
-    monkeypatch.setattr(module, "BLOCK", block)
+    monkeypatch.setattr(module, "ITEMS_IN_MEMORY", block)
     pool, codewords = world(sizes, n)
     scan = scan_of(pool, codewords, compiled, monkeypatch)
     z = queries(FEW + 1)
@@ -96,7 +96,7 @@ def test_the_nearest_items_are_found_whatever_the_layout_of_their_ids(
 @COMPILED
 @pytest.mark.parametrize("block", [11, 1 << 16])
 def test_equal_scores_are_in_the_order_of_the_table(block, compiled, monkeypatch):
-    monkeypatch.setattr(module, "BLOCK", block)
+    monkeypatch.setattr(module, "ITEMS_IN_MEMORY", block)
     pool, codewords = world((3, 4, 5, 6), 400, whole_numbers=True)
     z = queries(FEW + 3, whole_numbers=True)
     found = scan_of(pool, codewords, compiled, monkeypatch).best(z, 50)
@@ -118,7 +118,7 @@ def test_compiled_or_not_the_scores_are_the_same_to_the_last_bit(count, monkeypa
 
 
 def test_the_number_of_threads_changes_nothing(monkeypatch):
-    monkeypatch.setattr(module, "BLOCK", 16)
+    monkeypatch.setattr(module, "ITEMS_IN_MEMORY", 16)
     pool, codewords = world((3, 256, 256), 500)
     scan = scan_of(pool, codewords, True, monkeypatch)
     results = []
@@ -136,7 +136,7 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
 @COMPILED
 @pytest.mark.parametrize("length", [0, 1, 3, 4])
 def test_a_prefix_leaves_the_items_below_it(length, compiled, monkeypatch):
-    monkeypatch.setattr(module, "BLOCK", 11)
+    monkeypatch.setattr(module, "ITEMS_IN_MEMORY", 11)
     pool, codewords = world((3, 4, 5, 6), 200)
     prefix = tuple(pool.table.codes(77)[:length].tolist())
     below = [p for p in range(200) if tuple(pool.table.codes(p)[:length].tolist()) == prefix]
@@ -157,7 +157,7 @@ def test_a_prefix_leaves_the_items_below_it(length, compiled, monkeypatch):
 def test_the_nearest_prefixes_hold_the_share(
     share, count, sizes, length, per_prefix, compiled, monkeypatch
 ):
-    monkeypatch.setattr(module, "BLOCK", 11)
+    monkeypatch.setattr(module, "ITEMS_IN_MEMORY", 11)
     monkeypatch.setattr(module, "PER_PREFIX", per_prefix)
     pool, codewords = world(sizes, 300)
     scan = scan_of(pool, codewords, compiled, monkeypatch)
@@ -222,7 +222,7 @@ def test_a_search_does_not_wait_for_the_compiler(monkeypatch):
 @pytest.mark.parametrize("method", ["best", "near"])
 @pytest.mark.parametrize("alike", [True, False])
 def test_first_codes_that_are_not_allowed_are_left_out(method, alike, compiled, monkeypatch):
-    monkeypatch.setattr(module, "BLOCK", 11)
+    monkeypatch.setattr(module, "ITEMS_IN_MEMORY", 11)
     pool, codewords = world((3, 4, 5), 200)
     first = pool.table.codes(np.arange(200))[:, 0]
     allowed = np.array(

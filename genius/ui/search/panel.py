@@ -99,7 +99,7 @@ class Search:
 
     def show(self, search: dict) -> dict:
         """What the page shows of a search; search: as its address has it."""
-        request, answers = self.searches.searched(search)
+        request, answers = self.searches.answered(search)
         first = answers[0]
         if request.example and len(answers) > 1:
             summary = view.summaries([answer.result for answer in answers], request.example)

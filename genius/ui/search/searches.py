@@ -43,9 +43,9 @@ class Searches:
 
     def answers(self, search: Any) -> Answers:
         """The answers to a search. Raises UserError."""
-        return self.searched(search)[1]
+        return self.answered(search)[1]
 
-    def searched(self, search: Any) -> tuple[SearchRequest, Answers]:
+    def answered(self, search: Any) -> tuple[SearchRequest, Answers]:
         """The queries of a search, and their answers. Raises UserError."""
         key = json.dumps([search, self.engine.index.folder.name], sort_keys=True, default=str)
         with self._lock:
@@ -55,7 +55,7 @@ class Searches:
         defaults = setting_defaults(self.engine)
         asked = Asked.read(search, defaults)
         request = self.request(asked)
-        found = request, self.search(request, asked.setting_values(defaults))
+        found = request, self._answer(request, asked.setting_values(defaults))
         with self._lock:
             self._kept[key] = found
             while len(self._kept) > KEPT:
@@ -98,7 +98,7 @@ class Searches:
             "another picture."
         )
 
-    def search(self, request: SearchRequest, settings: dict[str, Any]) -> Answers:
+    def _answer(self, request: SearchRequest, settings: dict[str, Any]) -> Answers:
         """Search for each query of a request. Raises UserError."""
         several = len(request.queries) > 1
         options = search_options(settings, at_most=RESULTS_PER_COLUMN if several else None)

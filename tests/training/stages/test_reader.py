@@ -35,7 +35,7 @@ def test_the_command_adds_a_reader_to_the_run_which_then_reads(path, collection,
     result = engine.search(Query("a red boat"))
     assert engine.has_reader and result.reading.name in READINGS and "read" in result.milliseconds
     known = {text for texts in collection.instructions().values() for text in texts}
-    assert set(engine.retriever._reader.reader.config.instructions.values()) <= known
+    assert set(engine.retriever._request_reader.reader.config.instructions.values()) <= known
 
 
 def test_a_batch_holds_each_request_with_its_own_words():
