@@ -1,4 +1,5 @@
-"""The device to compute on, what it can do, and how a process keeps its memory.
+"""The device to compute on, what it can do, how long its stages take, and how a process keeps its
+memory.
 
 glibc returns large freed blocks to the system and requests them again at every step, page by page.
 Keeping them reduced a bf16 training step of ResNet-10-T (384 images of 80 px, two cores) from 1.24
@@ -7,6 +8,7 @@ to 0.91 s, and a search of one query (T5-small, 50 beams) from 45 to 31 ms.
 
 import ctypes
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -40,6 +42,27 @@ def computes_bf16(device: torch.device | str) -> bool:
         return torch.cuda.is_bf16_supported(including_emulation=False)
     # torch has no public function that says this of a processor
     return torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+
+
+class Stopwatch:
+    """Times the stages of a search for a batch of queries, each by its share: the time of the stage
+    divided by the size of the batch.
+    """
+
+    def __init__(
+        self, device: torch.device, queries: int, milliseconds: dict[str, float] | None = None
+    ):
+        """milliseconds: of the stages before."""
+        self.milliseconds = dict(milliseconds or {})
+        self._device, self._queries = device, queries
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        if self._device.type == "cuda":
+            torch.cuda.synchronize(self._device)
+        self.milliseconds[name] = (time.perf_counter() - start) * 1000 / self._queries
 
 
 @contextmanager

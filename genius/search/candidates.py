@@ -16,10 +16,9 @@ import torch
 from torch import Tensor
 
 from genius.models.incremental_decoder import IncrementalDecoder
-from genius.search.beam import beam_search
-from genius.search.beam_state import Beams
+from genius.runtime import Stopwatch
+from genius.search.beam import Beams, beam_search
 from genius.search.scan import Codewords, Scan
-from genius.search.stopwatch import Stopwatch
 from genius.trie.ids import IDTable, expand_ranges
 from genius.trie.pool import Pool
 

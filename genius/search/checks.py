@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from numbers import Real
 from pathlib import Path
 from typing import TypeGuard
@@ -71,7 +71,6 @@ def resolve_options(
             "again with index.fused=true: "
             "python -m training.index."
         )
-    given = {field.name: getattr(options, field.name) for field in fields(SearchOptions)}
     chosen = {
         "mode": "generate" if options.mode == "both" and options.order == "score" else options.mode,
         "order": options.order or ("fused" if has_fused else "cosine"),
@@ -79,7 +78,7 @@ def resolve_options(
         if options.decoder_weight is None
         else options.decoder_weight,
     }
-    return ResolvedOptions(**given | chosen)
+    return ResolvedOptions(**asdict(options) | chosen)
 
 
 def checked_k(k: int) -> int:

@@ -13,11 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from genius.index.segments import Vectors
-from genius.index.store import Index
 from genius.schema import GeneratedID, Hit, Item
-from genius.search.beam_state import Beams
-from genius.search.candidates import Candidates, positions_in_lists
-from genius.search.versions import groups_of
+from genius.search.beam import Beams
+from genius.search.candidates import IMPOSSIBLE, Candidates, positions_in_lists
 from genius.trie.ids import IDTable
 
 VECTORS_IN_MEMORY = 16_384  # candidates whose vectors are in memory at once
@@ -56,20 +54,6 @@ class RankedCandidates:
     rows: np.ndarray  # (b, k) in the index
     ids: np.ndarray  # (b, k) numbers in the ID table
     generated_rank: np.ndarray  # (b, k) before re-ranking
-
-    def select(self, places: Sequence[Sequence[int]]) -> "RankedCandidates":
-        """Of each query the candidates at these places."""
-        width = max(map(len, places), default=0)
-        chosen = np.array(
-            [[*own, *[-1] * (width - len(own))] for own in places], dtype=np.int64
-        ).reshape(-1, width)
-        taken = (
-            np.take_along_axis(all_, chosen, axis=1)
-            for all_ in (self.rows, self.ids, self.generated_rank)
-        )
-        return RankedCandidates(
-            *(np.where(chosen < 0, padding, own) for own, padding in zip(taken, (-1, -1, 0)))
-        )
 
     def similarities(self, by: Similarity) -> np.ndarray:
         """(b, k) between query and item."""
@@ -112,64 +96,29 @@ def rank_candidates(
     )
 
 
-def one_of_each(
-    index: Index, ranked: RankedCandidates, k: int
-) -> tuple[RankedCandidates, list[list[list[Item]]]]:
-    """The k best candidates of each query that show different things; and of each the items that
-    show the same.
-
-    The item itself is the first of these.
-    """
-    query, place = np.nonzero(ranked.rows >= 0)
-    rows = ranked.rows[query, place]
-    items = index.items(rows)
-    embeddings = index.embeddings[rows].astype(np.float32)
-    places: list[list[int]] = []
-    shown: list[list[list[Item]]] = []
-    for number in range(len(ranked.rows)):
-        own = np.flatnonzero(query == number)
-        of_query = [items[at] for at in own]
-        groups = groups_of(of_query, rows[own].tolist(), embeddings[own], index.thumbnail, k)
-        places.append([group[0] for group in groups])
-        shown.append([[of_query[at] for at in group] for group in groups])
-    return ranked.select(places), shown
-
-
 def fetch_hits(
     ranked: RankedCandidates,
-    things: Sequence[Sequence[Sequence[Item]]],
+    at: tuple[np.ndarray, np.ndarray],
+    things: Sequence[Sequence[Item]],
     codes: np.ndarray,
     log_probs: np.ndarray,
     cosines: np.ndarray,
     fused: np.ndarray | None,
 ) -> list[list[Hit]]:
-    """The results of each query. things: of each query, of each of its results, the items that show
-    it, its own first.
+    """The results of each query. at, things: of `one_of_each`.
 
-    Of all hits together (t,), by query and rank: codes (t, M) and the log-probability of each of
-    them (t, M). cosines, fused: (b, k) similarities of their embeddings and fused features; None:
-    the index has no such features.
+    Of all hits together: codes (t, M), the log-probability of each of them (t, M), and similarities
+    (t,) of embeddings and fused features; None: the index has no such features.
     """
-    query, place = np.nonzero(ranked.rows >= 0)
-    at = query, place
-    products = [None] * len(query) if fused is None else fused[at].tolist()
-    arrays = (
-        query,
-        ranked.rows[at],
-        codes,
-        place + 1,
-        ranked.generated_rank[at],
-        cosines[at],
-        log_probs,
-    )
-    shown = (items for of_query in things for items in of_query)
-    columns = zip(shown, products, *(array.tolist() for array in arrays), strict=True)
+    products = [None] * len(codes) if fused is None else fused.tolist()
+    arrays = at[0], ranked.rows[at], codes, ranked.generated_rank[at], cosines, log_probs
+    columns = zip(things, products, *(array.tolist() for array in arrays), strict=True)
     hits: list[list[Hit]] = [[] for _ in ranked.rows]
-    for (item, *versions), product, number, row, own, rank, before, cosine, steps in columns:
-        found = Hit(
-            row, item, tuple(own), rank, before, cosine, tuple(steps), product, tuple(versions)
+    for (item, *versions), product, query, row, own, before, cosine, steps in columns:
+        rank = len(hits[query]) + 1
+        hits[query].append(
+            Hit(row, item, tuple(own), rank, before, cosine, tuple(steps), product, tuple(versions))
         )
-        hits[number].append(found)
     return hits
 
 
@@ -177,15 +126,16 @@ def generated_ids(beams: Beams, table: IDTable) -> list[list[GeneratedID]]:
     """The IDs or prefixes that were generated for each query, best first."""
     low = beams.low.cpu().numpy()
     high = beams.high.cpu().numpy()
-    is_beam = high > low  # else padding
-    first, last = table.codes(low), table.codes(np.where(is_beam, high - 1, low))  # (b, w, M)
     scores, log_probs, depths = (
         given.cpu().numpy() for given in (beams.scores, beams.log_probs, beams.depth)
     )
+    # else padding, or of a kind that was ruled out
+    is_found = (high > low) & (scores > IMPOSSIBLE / 2)
+    first, last = table.codes(low), table.codes(np.where(is_found, high - 1, low))  # (b, w, M)
     lengths = np.where((first == last).all(-1), first.shape[-1], depths)
     arrays = (first, lengths, scores, log_probs, depths, high - low)
     generated = []
-    for query, there in enumerate(is_beam):
+    for query, there in enumerate(is_found):
         columns = zip(*(array[query, there].tolist() for array in arrays), strict=True)
         generated.append(
             [GeneratedID(tuple(codes[:length]), *figures) for codes, length, *figures in columns]

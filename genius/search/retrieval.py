@@ -9,12 +9,11 @@ from torch import Tensor
 
 from genius.models.encoder import Features
 from genius.schema import Reading
-from genius.search.beam_state import Beams
+from genius.search.beam import Beams
 from genius.search.candidates import Candidates
 from genius.search.request_reader import kind_log_probs
 from genius.search.rerank import RankedCandidates
 from genius.search.snapshots import Snapshot
-from genius.search.stopwatch import Milliseconds
 from genius.trie.pool import Pool
 
 
@@ -23,24 +22,16 @@ class Requests:
     """How the words of b queries were read."""
 
     readings: list[Reading | None]  # None: words that were not read
-    # (b, 3) log-probabilities of the modalities of results; 0 of words that were not read
-    kind_log_probs: Tensor
     left_out: Tensor  # (b, d) embeddings of what results should not show; 0 where that is nothing
 
-    @classmethod
-    def of(cls, readings: list[Reading | None], left_out: Tensor) -> "Requests":
-        """left_out (b, d): embeddings, whose device the rest is on."""
-        return cls(
-            readings, torch.from_numpy(kind_log_probs(readings)).to(left_out.device), left_out
-        )
+    @property
+    def kind_log_probs(self) -> Tensor:
+        """(b, 3) of the modalities of results; 0 of words that were not read."""
+        return torch.from_numpy(kind_log_probs(self.readings)).to(self.left_out.device)
 
     def select(self, rows: Tensor) -> "Requests":
         """The requests at these rows (c,)."""
-        return Requests(
-            [self.readings[row] for row in rows.tolist()],
-            self.kind_log_probs[rows],
-            self.left_out[rows],
-        )
+        return Requests([self.readings[row] for row in rows.tolist()], self.left_out[rows])
 
     @classmethod
     def join(
@@ -52,11 +43,11 @@ class Requests:
         if not any(part.requests for part in parts):
             return None
         given = [
-            part.requests or cls.of([None] * len(part.z), torch.zeros_like(part.embeddings))
+            part.requests or cls([None] * len(part.z), torch.zeros_like(part.embeddings))
             for part in parts
         ]
         readings = [reading for part in given for reading in part.readings]
-        return cls.of(readings, torch.cat([part.left_out.to(device) for part in given]))
+        return cls(readings, torch.cat([part.left_out.to(device) for part in given]))
 
 
 @dataclass(frozen=True)
@@ -67,7 +58,7 @@ class EncodedQueries:
     features: Features | None
     embeddings: Tensor  # (b, d) for dense search and re-ranking
     z: Tensor  # (b, d) fused features, the decoder's input
-    milliseconds: Milliseconds = field(default_factory=dict)
+    milliseconds: dict[str, float] = field(default_factory=dict)  # by stage, per query
     requests: Requests | None = None  # how their words were read; None: they were not
 
     @classmethod
@@ -84,7 +75,7 @@ class EncodedQueries:
         tensors = [
             torch.as_tensor(given, dtype=torch.float32, device=device) for given in (embeddings, z)
         ]
-        requests = Requests.of(readings, torch.zeros_like(tensors[0])) if readings else None
+        requests = Requests(readings, torch.zeros_like(tensors[0])) if readings else None
         return cls(None, tensors[0], tensors[1], requests=requests)
 
     @classmethod
@@ -116,4 +107,4 @@ class Retrieval:
     candidates: Candidates
     first_log_probs: Tensor  # (b, c) log-probabilities of the c first codes, normalized over them
     ranked: RankedCandidates
-    milliseconds: Milliseconds
+    milliseconds: dict[str, float]

@@ -27,8 +27,9 @@ from genius.models.decoder_graphs import decoder_for_search
 from genius.models.encoder import Encoder, Features
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
+from genius.runtime import Stopwatch
 from genius.schema import Modality, Query, SearchResult
-from genius.search.candidates import IMPOSSIBLE, CandidateFinder, Candidates
+from genius.search.candidates import CandidateFinder, Candidates
 from genius.search.checks import ResolvedOptions
 from genius.search.request_reader import RequestReader, Understood
 from genius.search.rerank import (
@@ -36,14 +37,12 @@ from genius.search.rerank import (
     Similarity,
     fetch_hits,
     generated_ids,
-    one_of_each,
     rank_candidates,
     shows_left_out,
 )
 from genius.search.retrieval import EncodedQueries, Requests, Retrieval
 from genius.search.snapshots import Snapshot
-from genius.search.stopwatch import Stopwatch
-from genius.search.versions import FURTHER
+from genius.search.versions import FURTHER, one_of_each
 from genius.trie.pool import Pool
 
 TOGETHER = 64  # IDs that are scored in one pass of the decoder
@@ -181,7 +180,7 @@ class Retriever:
             photo = self._request_reader.instruction(Modality.TEXT, "photo")
             texts = [text and self.encoder.wording(photo, text)[0] for text in left_out]
             vectors = self.encoder.encode([None] * len(readings), texts).embedding()
-        return Requests.of(readings, vectors)
+        return Requests(readings, vectors)
 
     def retrieve(
         self, encoded: EncodedQueries, options: ResolvedOptions, snapshot: Snapshot, pool: Pool
@@ -272,25 +271,22 @@ class Retriever:
         beams, table = retrieval.beams, retrieval.pool.table
         watch = Stopwatch(self.device, len(encoded.z), retrieval.milliseconds)
         with watch.stage("fetch"):
-            ranked, things = one_of_each(snapshot.index, retrieval.ranked, options.k)
+            ranked = retrieval.ranked
+            at, things = one_of_each(snapshot.index, ranked, options.k)
         with watch.stage("explain"):
-            query, place = np.nonzero(ranked.rows >= 0)
-            codes = table.codes(ranked.ids[query, place])
+            query, rows, codes = at[0], ranked.rows[at], table.codes(ranked.ids[at])
             steps = self.code_log_probs(encoded.z[torch.from_numpy(query).to(self.device)], codes)
             own = [
                 step.cpu().numpy()[np.arange(len(codes)), code]
                 for step, code in zip(steps, codes.T)
             ]
-            cosines = ranked.similarities(self._by_embedding(encoded, snapshot.index))
+            cosines = self._by_embedding(encoded, snapshot.index).of(rows, query)
             by_fused = self._by_fused(encoded, snapshot.index)
-            fused = ranked.similarities(by_fused) if by_fused else None
+            fused = by_fused.of(rows, query) if by_fused else None
             hits_per_query = fetch_hits(
-                ranked, things, codes, np.stack(own, axis=1), cosines, fused
+                ranked, at, things, codes, np.stack(own, axis=1), cosines, fused
             )
             ids_per_query = generated_ids(beams, table) if beams else [[]] * len(encoded.z)
-            ids_per_query = [
-                [found for found in ids if found.score > IMPOSSIBLE / 2] for ids in ids_per_query
-            ]
         embeddings = encoded.embeddings.cpu().numpy()
         z = encoded.z.cpu().numpy()
         image_lengths = (

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -133,14 +133,12 @@ class Scan:
             products, k, [(low[own], high[own]) for own in (allowed[:1] if alike else allowed)]
         )
 
-    def near(
-        self, z: Tensor, k: int, allowed: np.ndarray | None = None, share: float | None = None
-    ) -> Scanned:
+    def near(self, z: Tensor, k: int, allowed: np.ndarray | None = None) -> Scanned:
         """As `best`, of the items below the prefixes nearest to z (b, d) that hold a share of all
         items. allowed: (b, first codes) bool.
         """
         low, high, codes, norms = self._prefixes
-        share = SHARES[codes.shape[1]] if share is None else share
+        share = SHARES[codes.shape[1]]
         products = self._codewords.products(z)
         # (b, p)
         order = (
@@ -176,8 +174,8 @@ class Scan:
     def _plain_keys(self, products: Tensor, k: int, low: np.ndarray, high: np.ndarray) -> Tensor:
         """(b, k) the largest keys."""
         best = torch.full((len(products), k), PADDING, device=products.device)
-        for _, positions in _pieces(expand_ranges(low, high)[1], ITEMS_IN_MEMORY):
-            at = torch.from_numpy(positions).to(products.device)
+        for part in torch.from_numpy(expand_ranges(low, high)[1]).split(ITEMS_IN_MEMORY):
+            at = part.to(products.device)
             scores = _total(products, self._codewords.numbers(self._trie, at), self.norms[at])
             best = torch.cat([best, sort_keys(scores, at)], dim=1).topk(k).values
         return best
@@ -255,11 +253,9 @@ def squared_norms(pool: Pool, codewords: Codewords) -> Tensor:
     """
     if pool.norms is not None:
         return torch.from_numpy(pool.norms[pool.table.rows]).to(pool.trie.device)
-    norms = torch.empty(len(pool.table), device=pool.trie.device)
-    for first, positions in _pieces(np.arange(len(norms)), ITEMS_IN_MEMORY // 4):
-        numbers = codewords.numbers(pool.trie, torch.from_numpy(positions).to(norms.device))
-        norms[first : first + len(positions)] = codewords.sums(numbers).double().square().sum(1)
-    return norms
+    parts = torch.arange(len(pool.table), device=pool.trie.device).split(ITEMS_IN_MEMORY // 4)
+    vectors = (codewords.sums(codewords.numbers(pool.trie, part)) for part in parts)
+    return torch.cat([some.double().square().sum(1).float() for some in vectors])
 
 
 @lru_cache
@@ -309,7 +305,3 @@ def _split(low: np.ndarray, high: np.ndarray, parts: int) -> list[Ranges]:
     part = (np.cumsum(end - start) - 1) // size
     cuts = np.flatnonzero(np.diff(part)) + 1
     return list(zip(np.split(start, cuts), np.split(end, cuts), strict=True))
-
-
-def _pieces(values: np.ndarray, size: int) -> Iterator[tuple[int, np.ndarray]]:
-    return ((first, values[first : first + size]) for first in range(0, len(values), size))

@@ -14,7 +14,6 @@ import torch
 from torch import Tensor
 
 from genius.models.incremental_decoder import IncrementalDecoder
-from genius.search.beam_state import Prefixes
 
 
 class Scores(NamedTuple):
@@ -52,11 +51,14 @@ class Scorer:
         self.residual = features[:, None]  # (b, w, d)
         self.level = 0
 
-    def next_level(self, prefixes: Prefixes) -> Scores:
-        """Score the codes of the next level after the beams."""
-        parents, codes = (prefixes.parent, prefixes.code) if self.level else (None, None)
+    def next_level(self, parents: Tensor | None, codes: Tensor | None) -> Scores:
+        """Score the codes of the next level after the beams, whose last codes (b, w) follow their
+        parents (b, w), beams of the level before.
+        """
         level = self.level
-        self.level = self.level + 1
+        self.level += 1
+        if level == 0:
+            parents = codes = None
         if self.cache is None:
             geometry = self._geometry(level, parents, codes)
             return Scores(geometry.log_softmax(-1), geometry)

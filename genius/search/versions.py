@@ -14,9 +14,31 @@ import numpy as np
 
 from genius.collections.images import open_image
 from genius.collections.versions import ALIKE, are_versions, small
+from genius.index.store import Index
 from genius.schema import Item, described_picture
+from genius.search.rerank import RankedCandidates
 
 FURTHER = 20  # candidates beyond the results, which take the place of versions
+
+
+def one_of_each(
+    index: Index, ranked: RankedCandidates, k: int
+) -> tuple[tuple[np.ndarray, np.ndarray], list[list[Item]]]:
+    """The k best candidates of each query that show different things, by query and rank: their
+    (query, place) in `ranked`, (t,) each, and of each the items that show the same, its own first.
+    """
+    query, place = np.nonzero(ranked.rows >= 0)
+    rows = ranked.rows[query, place]
+    items = index.items(rows)
+    embeddings = index.embeddings[rows].astype(np.float32)
+    groups = []
+    for number in range(len(ranked.rows)):
+        own = np.flatnonzero(query == number)
+        of_query = [items[at] for at in own]
+        places = groups_of(of_query, rows[own].tolist(), embeddings[own], index.thumbnail, k)
+        groups += [own[group] for group in places]
+    best = np.array([group[0] for group in groups], dtype=np.int64)
+    return (query[best], place[best]), [[items[at] for at in group] for group in groups]
 
 
 def groups_of(

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from genius.search.beam import beam_search
-from genius.search.beam_state import TRACE_FACTOR, Continuations, Prefixes, Recorder
+from genius.search.beam import TRACE_FACTOR, Continuations, Prefixes, Recorder, beam_search
 from genius.trie.ids import IDTable
 from genius.trie.trie import Trie
 from tests.search.fixed_decoder import FixedDecoder

@@ -5,8 +5,7 @@ import pytest
 import torch
 
 from genius.models.incremental_decoder import IncrementalDecoder
-from genius.search.beam import beam_search
-from genius.search.beam_state import Beams
+from genius.search.beam import Beams, beam_search
 from genius.search.scan import Codewords, Scan
 from genius.trie.ids import IDTable
 from genius.trie.pool import Pool

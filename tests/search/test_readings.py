@@ -14,7 +14,7 @@ from genius.run import BUILT_FROM
 from genius.schema import MODES, READINGS, UNREAD, Item, Modality, Query, SearchOptions
 from genius.search.candidates import RULED_OUT, Candidates, possible_kinds
 from genius.search.engine import Engine
-from genius.search.rerank import MORE, RankedCandidates, shows_left_out
+from genius.search.rerank import MORE, shows_left_out
 from genius.search.retrieval import EncodedQueries, Requests
 from tests.search.tiny import publish_tiny_run
 
@@ -95,10 +95,7 @@ def test_a_search_puts_what_is_left_out_behind(engine, monkeypatch):
     def leaving_out(queries, kinds=tuple(Modality)):
         encoded = encode(queries, kinds)
         unwanted = torch.from_numpy(engine.index.embeddings[[first.row]].astype(np.float32))
-        return replace(
-            encoded,
-            requests=Requests(encoded.requests.readings, encoded.requests.kind_log_probs, unwanted),
-        )
+        return replace(encoded, requests=Requests(encoded.requests.readings, unwanted))
 
     monkeypatch.setattr(engine.retriever, "encode", leaving_out)
     for order in ("cosine", "score"):
@@ -126,17 +123,6 @@ def test_results_are_different_things(engine, monkeypatch):
         and len(hit.versions) > 3
         and isinstance(hit.versions[0], Item)
     )
-
-
-def test_candidates_are_selected_by_place_and_padded():
-    ranked = RankedCandidates(
-        np.array([[5, 6, 7], [8, 9, -1]]),
-        np.array([[1, 2, 3], [4, 5, -1]]),
-        np.array([[1, 2, 3], [1, 2, 0]]),
-    )
-    chosen = ranked.select([[0, 2], [1]])
-    assert chosen.rows.tolist() == [[5, 7], [9, -1]] and chosen.ids.tolist() == [[1, 3], [5, -1]]
-    assert chosen.generated_rank.tolist() == [[1, 3], [2, 0]]
 
 
 def test_requests_are_joined_with_queries_that_were_not_read(engine):

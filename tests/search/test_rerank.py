@@ -9,7 +9,7 @@ import torch
 from genius.errors import UserError
 from genius.schema import MODES, ORDERS, Modality, Query, SearchOptions
 from genius.search import rerank
-from genius.search.beam_state import Beams
+from genius.search.beam import Beams
 from genius.search.candidates import Candidates, expand_beams
 from genius.search.engine import Engine
 from genius.search.rerank import Similarity, rank_candidates

@@ -159,10 +159,11 @@ def test_the_nearest_prefixes_hold_the_share(
 ):
     monkeypatch.setattr(module, "ITEMS_IN_MEMORY", 11)
     monkeypatch.setattr(module, "PER_PREFIX", per_prefix)
+    monkeypatch.setattr(module, "SHARES", {2: share, 3: share})
     pool, codewords = world(sizes, 300)
     scan = scan_of(pool, codewords, compiled, monkeypatch)
     z = queries(count)
-    found = scan.near(z, 300, share=share)
+    found = scan.near(z, 300)
     whole = scan.best(z, 300)
     codes = [tuple(codes) for codes in pool.table.codes(np.arange(300))[:, :length].tolist()]
     books = [book.double().numpy() for book in codewords.codebooks]
@@ -224,14 +225,14 @@ def test_a_search_does_not_wait_for_the_compiler(monkeypatch):
 def test_first_codes_that_are_not_allowed_are_left_out(method, alike, compiled, monkeypatch):
     monkeypatch.setattr(module, "ITEMS_IN_MEMORY", 11)
     pool, codewords = world((3, 4, 5), 200)
+    monkeypatch.setattr(module, "SHARES", {2: 1.0, 3: 1.0})
     first = pool.table.codes(np.arange(200))[:, 0]
     allowed = np.array(
         [[True, False, True]] * 2 if alike else [[True, False, True], [False, True, False]]
     )
     scan = scan_of(pool, codewords, compiled, monkeypatch)
     z = queries(2)
-    options = {"share": 1.0} if method == "near" else {}
-    found = getattr(scan, method)(z, 200, allowed=allowed, **options)
+    found = getattr(scan, method)(z, 200, allowed=allowed)
     whole = scan.best(z, 200)
     for kinds, positions, everything in zip(
         allowed, found.positions.tolist(), whole.positions.tolist(), strict=True
