@@ -97,9 +97,9 @@ class Batcher:
             answer for part in parts for answer in self._wait(_Request(work, options, part, size))
         ]
 
-    def call(self, function: Callable[[], Answer]) -> Answer:
-        """function() on the batching thread, by itself."""
-        answers: list[Answer] = self.run(lambda *_: [function()], [None], None, size=1)
+    def call(self, function: Callable[..., Answer], *given: Any) -> Answer:
+        """function(*given) on the batching thread, by itself."""
+        answers: list[Answer] = self.run(lambda *_: [function(*given)], [None], None, size=1)
         return answers[0]
 
     def _wait(self, request: "_Request") -> Sequence[Any]:

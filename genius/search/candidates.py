@@ -18,6 +18,7 @@ from torch import Tensor
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.runtime import Stopwatch
 from genius.search.beam import Beams, beam_search
+from genius.search.checks import ResolvedOptions
 from genius.search.scan import Codewords, Scan
 from genius.trie.ids import IDTable, expand_ranges
 from genius.trie.pool import Pool
@@ -70,53 +71,45 @@ class CandidateFinder:
         self,
         z: Tensor,
         pool: Pool,
-        *,
-        mode: str = "both",
-        beams: int = 50,
-        k: int = SCANNED,
-        decoder_weight: float = 1.0,
-        prefix: tuple[int, ...] = (),
+        options: ResolvedOptions,
         kind_log_probs: Tensor | None = None,
-        settle: bool = True,
-        trace: bool = False,
         stopwatch: Stopwatch | None = None,
     ) -> tuple[Beams | None, Candidates]:
         """The beams of z (b, d), unless it is only scanned, and the candidates among the items of
         the pool.
 
-        mode: both, generate or scan. k: the least number of items that a scan returns. prefix:
-        codes that every ID begins with. kind_log_probs: (b, c) log-probabilities that a reader
-        gives to the first codes; items of those that it rules out are no candidates. settle, trace:
-        of `beam_search`. stopwatch: gets the stages "beam" and "scan".
+        kind_log_probs: (b, c) log-probabilities that a reader gives to the first codes; items of
+        those that it rules out are no candidates. stopwatch: gets the stages "beam" and "scan".
         """
         watch = stopwatch or Stopwatch(z.device, len(z))
         found = None
         allowed = None
-        if kind_log_probs is not None and not prefix:
+        if kind_log_probs is not None and not options.prefix:
             possible = possible_kinds(kind_log_probs, pool.trie.first_codes)
             kind_log_probs = kind_log_probs.masked_fill(~possible, IMPOSSIBLE)
             allowed = possible.cpu().numpy()
         query, position = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-        if mode != "scan":
+        if options.mode != "scan":
             with watch.stage("beam"):
-                valid = pool.trie.below(prefix)
                 found = beam_search(
                     self.decoder,
                     z,
-                    valid,
-                    beams,
-                    decoder_weight=decoder_weight,
+                    pool.trie.below(options.prefix),
+                    options.beams,
+                    decoder_weight=options.decoder_weight,
                     kind_log_probs=kind_log_probs,
-                    settle=settle,
-                    trace=trace,
+                    settle=options.order != "score" and not options.trace,
+                    trace=options.trace,
                 )
                 query, position = expand_beams(found)
                 if allowed is not None:
                     fits = allowed[query, pool.table.codes(pool.table.ids_of(position))[:, 0]]
                     query, position = query[fits], position[fits]
-        if mode != "generate":
+        if options.mode != "generate":
             with watch.stage("scan"):
-                scanned = self.scan_of(pool).best_or_near(z, max(k, SCANNED), prefix, allowed)
+                scanned = self.scan_of(pool).best_or_near(
+                    z, max(options.k, SCANNED), options.prefix, allowed
+                )
                 nearest = scanned.positions.cpu().numpy()
                 owner, place = np.nonzero(nearest >= 0)
                 added = nearest[owner, place]
@@ -146,13 +139,13 @@ def possible_kinds(kind_log_probs: Tensor, first_codes: Tensor) -> Tensor:
     return known >= known.max(1, keepdim=True).values + math.log(RULED_OUT)
 
 
-def expand_beams(beams: Beams, at_most: int = MAX_CANDIDATES) -> tuple[np.ndarray, np.ndarray]:
-    """All items below the beams, best beam first, at most `at_most` for each query: (query,
+def expand_beams(beams: Beams) -> tuple[np.ndarray, np.ndarray]:
+    """All items below the beams, best beam first, at most MAX_CANDIDATES for each query: (query,
     position in the table), (t,) each.
     """
     low, high = beams.low.cpu().numpy(), beams.high.cpu().numpy()  # (b, w)
     items = high - low
-    room = np.maximum(at_most - (np.cumsum(items, axis=1) - items), 0)
+    room = np.maximum(MAX_CANDIDATES - (np.cumsum(items, axis=1) - items), 0)
     beam, position = expand_ranges(low.ravel(), high.ravel(), at_most=room.ravel())
     return beam // low.shape[1], position
 

@@ -12,7 +12,6 @@ import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Self, overload
 
@@ -149,11 +148,11 @@ class Engine:
             run, "code sizes", {name: parts[name].config.code_sizes for name in with_codes}
         )
         first = read_level(index.packed, fields(index.code_sizes)[0])
-        if quantizer.config.modality_code == "forced" and (first != index.modalities).any():
+        engine = cls(encoder, fusion, quantizer, decoder, index, chosen, opened, reader)
+        if engine.first_code_is_modality and (first != index.modalities).any():
             raise UserError(
                 f"an item of {run} has the ID of another modality; build the index again"
             )
-        engine = cls(encoder, fusion, quantizer, decoder, index, chosen, opened, reader)
         engine._check(run)
         return engine
 
@@ -214,7 +213,7 @@ class Engine:
         """Whether the first code of every ID is its modality, as published; otherwise the quantizer
         learned it.
         """
-        return self.quantizer.config.modality_code == "forced"
+        return self.retriever.first_code_is_modality
 
     def resolved(self, options: SearchOptions) -> ResolvedOptions:
         """The options as this run means them. Raises UserError if they ask for what it does not
@@ -249,9 +248,7 @@ class Engine:
         if not queries:
             raise UserError("There is no query to encode; give at least one.")
         opened = [with_picture(query) for query in queries]
-        return self.batcher.call(
-            partial(self.retriever.encode, opened, self.snapshots.current.kinds)
-        )
+        return self.batcher.call(self.retriever.encode, opened, self.snapshots.current.kinds)
 
     def cache_image(self, image: Image) -> None:
         """Encode an image that will probably be searched with, so that the search need not wait for
@@ -320,9 +317,7 @@ class Engine:
         snapshot = self.snapshots.current
         # here, so that only its callers wait while it is collected
         pool = pool or snapshot.pool_of(options)
-        return self.batcher.call(
-            partial(self.retriever.retrieve, encoded, resolved, snapshot, pool)
-        )
+        return self.batcher.call(self.retriever.retrieve, encoded, resolved, snapshot, pool)
 
     def reorder(self, retrieval: Retrieval, options: SearchOptions) -> Retrieval:
         """What `retrieve` returned, in the order that other options ask for, without another
@@ -330,7 +325,7 @@ class Engine:
 
         options: those of the search, but for `order` and `k`.
         """
-        return self.batcher.call(partial(self.retriever.reorder, retrieval, self.resolved(options)))
+        return self.batcher.call(self.retriever.reorder, retrieval, self.resolved(options))
 
     def code_log_probs(self, z: np.ndarray, codes: Sequence[int]) -> list[np.ndarray]:
         """Log-probabilities of all codes of each level (k,) after those before, of one ID (M,) for
@@ -339,7 +334,7 @@ class Engine:
         given = torch.as_tensor(z, dtype=torch.float32, device=self.device)[None], np.array([codes])
         return [
             level[0].cpu().numpy()
-            for level in self.batcher.call(partial(self.retriever.code_log_probs, *given))
+            for level in self.batcher.call(self.retriever.code_log_probs, *given)
         ]
 
     def dense(self, queries: Sequence[Query], k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -32,8 +32,12 @@ from genius.schema import (
 
 CAPACITY = 4096  # requests whose words are remembered
 WORDS = 64  # of a request that are read; towers see few more
-# probabilities: of the kind of a reading that a visitor chose, and of any kind
-CHOSEN, LEAST = 0.98, 1e-4
+CHOSEN = 0.98  # probability of the kind of a reading that a visitor chose
+# by this kind: (3, 3) log-probabilities of all kinds
+CHOSEN_LOG_PROBS = np.log(
+    np.where(np.eye(len(Modality)), CHOSEN, (1 - CHOSEN) / (len(Modality) - 1)).astype(np.float32)
+)
+LEAST = 1e-4  # probability of any kind
 PICTURE_ALONE = "entry"  # the reading of a picture without words
 NEXT_BEST = {
     "answer": "entry",
@@ -167,21 +171,12 @@ class RequestReader:
         return known.get(f"{asking} {name}") or known.get(f"{asking} {NEXT_BEST.get(name, '')}", "")
 
 
-def sure_of(modalities: np.ndarray) -> np.ndarray:
-    """Modalities of results (b,) -> (b, 3) log-probabilities where there is little doubt."""
-    table = np.full(
-        (len(modalities), len(Modality)), (1 - CHOSEN) / (len(Modality) - 1), dtype=np.float32
-    )
-    table[np.arange(len(modalities)), modalities] = CHOSEN
-    return np.log(table)
-
-
 def kind_log_probs(readings: Sequence[Reading | None]) -> np.ndarray:
     """(b, 3) log-probabilities of the modalities of results; 0 where the words were not read."""
     table = np.zeros((len(readings), len(Modality)), dtype=np.float32)
     for row, reading in zip(table, readings, strict=True):
         if reading is not None and reading.chosen:
-            row[:] = sure_of(np.array([reading.modality]))
+            row[:] = CHOSEN_LOG_PROBS[reading.modality]
         elif reading is not None:
             shares = np.full(len(Modality), LEAST)
             for name, probability in reading.probabilities.items():

@@ -166,8 +166,8 @@ class Retriever:
         return EncodedQueries(features, embeddings, z, watch.milliseconds, requests)
 
     @property
-    def _is_forced(self) -> bool:
-        """Whether the first code of an ID is its modality."""
+    def first_code_is_modality(self) -> bool:
+        """Whether the first code of every ID is its modality, as published."""
         return self.quantizer.config.modality_code == "forced"
 
     def _requests(self, understood: Sequence[Understood]) -> Requests:
@@ -187,20 +187,12 @@ class Retriever:
     ) -> Retrieval:
         """From b encoded queries to ranked candidates of the pool, as arrays."""
         watch = Stopwatch(self.device, len(encoded.z), encoded.milliseconds)
-        asked = encoded.requests.kind_log_probs if encoded.requests and self._is_forced else None
-        beams, candidates = self.finder.find(
-            encoded.z,
-            pool,
-            mode=options.mode,
-            beams=options.beams,
-            k=options.k,
-            decoder_weight=options.decoder_weight,
-            prefix=options.prefix,
-            kind_log_probs=asked,
-            settle=options.order != "score" and not options.trace,
-            trace=options.trace,
-            stopwatch=watch,
+        asked = (
+            encoded.requests.kind_log_probs
+            if encoded.requests and self.first_code_is_modality
+            else None
         )
+        beams, candidates = self.finder.find(encoded.z, pool, options, asked, watch)
         with watch.stage("rerank"):
             first = (
                 self.finder.first_codes(encoded.z, asked)

@@ -62,8 +62,8 @@ def unit(vectors: np.ndarray) -> np.ndarray:
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
 
-def candidates_of(beams: Beams, table: IDTable, **limits: int) -> Candidates:
-    query, position = expand_beams(beams, **limits)
+def candidates_of(beams: Beams, table: IDTable) -> Candidates:
+    query, position = expand_beams(beams)
     return Candidates.at(query, position, len(beams.low), table)
 
 
@@ -171,10 +171,11 @@ def test_only_the_embeddings_of_candidates_are_read(world):
 
 
 @pytest.mark.parametrize("limit", [1, 4, 9])
-def test_crowded_ids_are_cut_at_the_limit_in_generated_order(world, limit):
+def test_crowded_ids_are_cut_at_the_limit_in_generated_order(world, limit, monkeypatch):
     table, beams, _, _ = world
     whole = candidates_of(beams, table)
-    cut = candidates_of(beams, table, at_most=limit)
+    monkeypatch.setattr("genius.search.candidates.MAX_CANDIDATES", limit)
+    cut = candidates_of(beams, table)
     assert cut.counts.tolist() == [limit] * QUERIES
     assert np.array_equal(cut.row, whole.row[whole.generated_rank <= limit])
 

@@ -21,6 +21,7 @@ from genius.models.decoder import IDDecoder, codeword_scores
 from genius.models.decoder_graphs import decoder_for_search
 from genius.schema import SearchOptions
 from genius.search.candidates import SCANNED, CandidateFinder
+from genius.search.checks import ResolvedOptions
 from genius.search.dense import add_all, build_hnsw, build_ivf_pq, flat_search
 from genius.search.engine import Engine
 from genius.search.retrieval import EncodedQueries
@@ -163,13 +164,15 @@ def by_ids(mode: str, settle: bool, setup: Setup) -> System:
     pool = setup.pool
     decoder = decoder_for_search(setup.workload.decoder)
     finder = CandidateFinder(decoder)
+    order = "fused" if settle else "score"
+    options = ResolvedOptions(beams=setup.beams, mode=mode, order=order)
     size = pool.table.nbytes + pool.trie.nbytes
     if mode == "both":
         size += finder.scan_of(pool).norms.nbytes  # built now, not when it is timed
         compiling(pool.table.code_sizes).result()
 
     def search(queries: EncodedQueries) -> np.ndarray:
-        _, candidates = finder.find(queries.z, pool, mode=mode, beams=setup.beams, settle=settle)
+        _, candidates = finder.find(queries.z, pool, options)
         # most candidates of a query
         rows = np.full((len(candidates.counts), candidates.counts.max()), -1)
         rows[candidates.query, candidates.generated_rank - 1] = candidates.row
