@@ -2,19 +2,16 @@
 
 import io
 import json
-from functools import partial
 from pathlib import Path
 
 import numpy as np
-import torch
 from PIL import Image
 
 from genius.collections.mbeir import Collection
 from genius.collections.writer import new_collection
-from genius.index.writing import write_index
 from genius.run import Run
 from genius.schema import Item, LabeledQuery, Modality
-from tests.search.tiny import publish_parts, tiny_decoder, tiny_encoder, tiny_fusion, tiny_quantizer
+from tests.search.tiny import publish_run
 
 SPLIT_OF = ("train", "train", "val", "test")  # of item number i, by i % 4
 PER_KIND = 16
@@ -88,34 +85,7 @@ def publish_micro_run(path: Path, collection: Collection) -> Run:
     """Tiny models with random weights, codebooks that fit the items, and an index of the whole
     collection.
     """
-    run = Run(path)
     items = list(collection.all_candidates())
-    images = [
-        Image.open(collection.image_path(item.image)).convert("RGB") if item.image else None
-        for item in items
-    ]
-    encoder = tiny_encoder()
-    fusion = tiny_fusion()
-    quantizer = tiny_quantizer()
-    decoder = tiny_decoder()
-    features = encoder.encode(images, [item.text for item in items])
-    modalities = torch.tensor([item.modality for item in items])
-    with torch.no_grad():
-        z = fusion(features)
-    quantizer.initialize(z, modalities, seed=0)
-    decoder.initialize(quantizer)
-    codes = quantizer.encode(z, modalities).numpy()
-    vectors = features.embedding().numpy()
-    sizes = quantizer.config.code_sizes
-    index = {
-        "items": items,
-        "codes": codes,
-        "embeddings": vectors,
-        "code_sizes": sizes,
-        "instructions": [],
-    }
-    publish_parts(
-        run, encoder, fusion, quantizer, decoder, partial(write_index, **index, image_path=None)
-    )
+    run = publish_run(path, items, collection.image_path, fitted=True)
     run.record(collection=str(collection.root))
     return run

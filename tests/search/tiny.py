@@ -105,51 +105,54 @@ def tiny_items(n: int, pictures: Path) -> list[Item]:
 
 
 def publish_tiny_run(path: Path, n: int = 40, fused: bool = False) -> Run:
-    """Encode, quantize, index and publish, as training does. fused: the index keeps fused
-    features.
-    """
-    run = Run(path)
+    """A run of n tiny items."""
     pictures = path / "pictures"
     pictures.mkdir(parents=True)
-    encoder = tiny_encoder()
-    fusion = tiny_fusion()
-    quantizer = tiny_quantizer()
-    decoder = tiny_decoder()
-    items = tiny_items(n, pictures)
+    return publish_run(path, tiny_items(n, pictures), pictures.joinpath, fused=fused)
+
+
+def publish_run(
+    path: Path,
+    items: list[Item],
+    image_path: Callable[[str], Path],
+    fused: bool = False,
+    fitted: bool = False,
+) -> Run:
+    """Encode, quantize, index and publish, as training does. fused: the index keeps fused
+    features. fitted: codebooks are initialized from the items.
+    """
+    encoder, fusion, quantizer, decoder = (
+        tiny_encoder(),
+        tiny_fusion(),
+        tiny_quantizer(),
+        tiny_decoder(),
+    )
     images = [
-        Image.open(pictures / item.image).convert("RGB") if item.image else None for item in items
+        Image.open(image_path(item.image)).convert("RGB") if item.image else None for item in items
     ]
+    modalities = torch.tensor([item.modality for item in items])
     features = encoder.encode(images, [item.text for item in items])
     with torch.inference_mode():
         z = fusion(features)
-        codes = quantizer.encode(z, torch.tensor([item.modality for item in items])).numpy()
-    distances = squared_distances(z.numpy(), codes, quantizer)
-    vectors = features.embedding().numpy()
-    sizes = quantizer.config.code_sizes
-    index = {
-        "items": items,
-        "codes": codes,
-        "embeddings": vectors,
-        "code_sizes": sizes,
-        "instructions": INSTRUCTIONS,
-    }
-    index["fused"] = z.numpy() if fused else None
-    write = partial(write_index, **index, image_path=pictures.joinpath, distances=distances)
-    publish_parts(run, encoder, fusion, quantizer, decoder, write)
-    return run
-
-
-def publish_parts(
-    run: Run,
-    encoder: Encoder,
-    fusion: Fusion,
-    quantizer: ResidualQuantizer,
-    decoder: IDDecoder,
-    write: Callable[[Path], None],
-) -> None:
-    """In the order of training; write: fills the index."""
+    if fitted:
+        quantizer.initialize(z, modalities, seed=0)
+        decoder.initialize(quantizer)
+    codes = quantizer.encode(z, modalities).numpy()
+    write = partial(
+        write_index,
+        items=items,
+        codes=codes,
+        embeddings=features.embedding().numpy(),
+        code_sizes=quantizer.config.code_sizes,
+        instructions=INSTRUCTIONS,
+        image_path=image_path,
+        fused=z.numpy() if fused else None,
+        distances=squared_distances(z.numpy(), codes, quantizer),
+    )
+    run = Run(path)
     run.publish("encoder", encoder.save)
     run.publish("fusion", fusion.save, ("encoder",))
     run.publish("quantizer", quantizer.save, ("encoder", "fusion"))
     run.publish("decoder", decoder.save, ("quantizer",))
     run.publish("index", write, ("encoder", "fusion", "quantizer"))
+    return run
