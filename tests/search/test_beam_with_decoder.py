@@ -43,27 +43,16 @@ def exhaustive(decoder, features, codes) -> torch.Tensor:
     return torch.stack(scores)
 
 
-@pytest.mark.parametrize("geometry", [False, True])
-def test_a_wide_beam_agrees_with_teacher_forcing_every_id(geometry):
+@pytest.mark.parametrize("geometry, weight", [(False, 1.0), (True, 1.0), (False, 0.3)])
+@torch.inference_mode()
+def test_a_wide_beam_agrees_with_teacher_forcing_and_scanning_every_id(geometry, weight):
     table, trie, codes = build()
     decoder = tiny_decoder(geometry)
-    expected = exhaustive(decoder, queries(), codes).sort(descending=True)
-    found = beam_search(IncrementalDecoder(decoder), queries(), trie, beams=len(table))
-    torch.testing.assert_close(found.scores, expected.values, rtol=1e-4, atol=1e-4)
-    assert torch.equal(numbers(table, found), expected.indices)
-
-
-@pytest.mark.parametrize("weight", [0.0, 0.3])
-def test_a_blended_beam_agrees_with_blending_every_id(weight):
-    table, trie, codes = build()
-    decoder = tiny_decoder()
     scanned = Scan(Pool(table, trie), Codewords(decoder.codebooks)).best(queries(), len(table))
     of_items = torch.empty(QUERIES, len(table)).scatter_(1, scanned.positions, scanned.scores)
-    geometry = of_items[:, torch.from_numpy(table.ids)]
-    expected = (
-        weight * exhaustive(decoder, queries(), codes)
-        + (1 - weight) * decoder.blend_scale * geometry
-    ).sort(descending=True)
+    distances = decoder.blend_scale * of_items[:, torch.from_numpy(table.ids)]
+    forced = exhaustive(decoder, queries(), codes)
+    expected = (weight * forced + (1 - weight) * distances).sort(descending=True)
     found = beam_search(
         IncrementalDecoder(decoder), queries(), trie, len(table), decoder_weight=weight
     )
@@ -102,24 +91,11 @@ def test_ids_and_scores_are_those_of_transformers_generate(beams):
 
     found = beam_search(IncrementalDecoder(decoder), features, trie, beams)
     for query in range(QUERIES):
-        mine = {
-            tuple(row): score
-            for row, score in zip(
-                codes[numbers(table, found)[query]].tolist(),
-                found.scores[query].tolist(),
-                strict=True,
-            )
-        }
+        ids = codes[numbers(table, found)[query]].tolist()
+        mine = dict(zip(map(tuple, ids), found.scores[query].tolist()))
         if beams == 1:
             assert list(mine) == [tuple(published[query, 0].tolist())]  # greedy: no scores given
             continue
-        theirs = dict(
-            zip(
-                map(tuple, published[query].tolist()),
-                output.sequences_scores.view(QUERIES, beams)[query].tolist(),
-                strict=True,
-            )
-        )
-        assert mine.keys() == theirs.keys()
-        for key, score in theirs.items():
-            assert mine[key] == pytest.approx(score, abs=1e-4)
+        scores = output.sequences_scores.view(QUERIES, beams)[query].tolist()
+        theirs = dict(zip(map(tuple, published[query].tolist()), scores))
+        assert mine == {key: pytest.approx(score, abs=1e-4) for key, score in theirs.items()}

@@ -19,18 +19,15 @@ from genius.search.checks import (
 @pytest.mark.parametrize(
     "field, value",
     [
-        *(
-            ("beams", value)
-            for value in (0, -1, 201, 2.5, math.nan, math.inf, 1e308, True, "5", None, [5])
-        ),
-        *(("k", value) for value in (0, -1, 501, 2.5, math.nan, -math.inf, False, "5", None)),
-        *(("decoder_weight", value) for value in (-0.1, 1.1, math.nan, math.inf, True, "1")),
-        *(("mode", value) for value in ("fast", "", "Both", 1, None, ["scan"])),
-        *(("order", value) for value in ("rank", "", 1)),
+        *(("beams", value) for value in (0, 201, 2.5, math.nan, 1e308, True, "5", None)),
+        ("k", 501),
+        *(("decoder_weight", value) for value in (-0.1, 1.1, math.nan, True)),
+        *(("mode", value) for value in ("fast", None, ["scan"])),
+        ("order", ""),
         ("trace", 0),
         ("added", "false"),
-        *(("prefix", value) for value in ([0, 1], (0, "1"), (True,), 0, None)),
-        *(("modality", value) for value in (0, 3, "image", True)),
+        *(("prefix", value) for value in ([0, 1], (0, "1"), (True,))),
+        *(("modality", value) for value in (0, "image")),
     ],
 )
 def test_an_invalid_option_is_named_with_its_value(field, value):
@@ -66,34 +63,11 @@ def test_what_options_leave_open_is_chosen_for_the_run(given, has_fused, mode, o
     assert (resolved.mode, resolved.order, resolved.decoder_weight) == (mode, order, 0.3)
     assert (resolved.k, resolved.prefix) == (7, (1,))
     assert resolve_options(resolved, has_fused, 0.9) == resolved
-
-
-def test_a_weight_of_zero_is_not_replaced_by_that_of_the_run():
     assert resolve_options(SearchOptions(decoder_weight=0), False, 0.3).decoder_weight == 0
 
 
-def test_fused_features_that_an_index_lacks_are_refused():
-    with pytest.raises(UserError, match="keeps no fused features; choose cosine"):
-        resolve_options(SearchOptions(order="fused"), False, 1.0)
-
-
-def test_an_unknown_mode_is_refused_with_the_choices():
-    with pytest.raises(
-        UserError, match="^The mode must be one of both, generate, scan, not 'quick'.$"
-    ):
-        checked_options(SearchOptions(mode="quick"))
-
-
 @pytest.mark.parametrize(
-    "query",
-    [
-        Query(),
-        Query(text="  \n"),
-        Query(text='""'),
-        Query(text=' "\r" '),
-        Query(text="\u200b"),
-        Query(instruction="Find a picture."),
-    ],
+    "query", [Query(), Query(text="\u200b"), Query(instruction="Find a picture.")]
 )
 def test_a_query_without_a_text_or_an_image_is_refused(query):
     with pytest.raises(UserError, match="^Type a description, add a picture, or both.$"):
@@ -151,13 +125,3 @@ def test_a_text_of_which_nothing_is_seen_is_none_beside_a_picture():
     assert [
         query.text for query in checked_queries([Query("\u200b", picture), Query(" a ", picture)])
     ] == ["", " a "]
-
-
-def test_a_text_a_picture_or_both_make_a_query():
-    picture = Image.new("RGB", (4, 4))
-    for query in (
-        Query(text="a"),
-        Query(image=picture),
-        Query(text="👩‍👩‍👧", image=picture, instruction="Find"),
-    ):
-        check_query(query)

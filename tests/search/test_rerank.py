@@ -67,14 +67,15 @@ def candidates_of(beams: Beams, table: IDTable) -> Candidates:
     return Candidates.at(query, position, len(beams.low), table)
 
 
-def slow_candidates(table, beams, query) -> list[tuple[int, int]]:
-    """(row, id) in generated order."""
+def slow_candidates(table, beams, query) -> list[tuple[int, int, int]]:
+    """(row, id, rank) in generated order."""
     codes = table.codes(np.arange(N)).tolist()
-    return [
+    found = [
         (table.rows[position], codes.index(codes[position]))
         for low, high in zip(beams.low[query].tolist(), beams.high[query].tolist(), strict=True)
         for position in range(low, high)
     ]
+    return [(*one, rank) for rank, one in enumerate(found, start=1)]
 
 
 def test_every_item_below_every_beam_is_considered_once_in_generated_order(world):
@@ -83,8 +84,8 @@ def test_every_item_below_every_beam_is_considered_once_in_generated_order(world
     for query in range(QUERIES):
         mine = found.query == query
         expected = slow_candidates(table, beams, query)
-        assert list(zip(found.row[mine], found.id[mine], strict=True)) == expected
-        assert found.generated_rank[mine].tolist() == list(range(1, len(expected) + 1))
+        columns = (values[mine] for values in (found.row, found.id, found.generated_rank))
+        assert list(zip(*columns)) == expected
         assert found.counts[query] == len(expected) == len(set(found.row[mine]))
 
 
@@ -95,30 +96,15 @@ def test_reranking_orders_all_candidates_by_cosine(world, k):
     ranked = rank_candidates(candidates_of(beams, table), k, by)
     similarities = ranked.similarities(by)
     for query in range(QUERIES):
-        candidates = slow_candidates(table, beams, query)
-        cosines = [
-            float(embeddings[row].astype(np.float64) @ queries[query]) for row, _ in candidates
+        expected = [
+            (float(embeddings[row].astype(np.float64) @ queries[query]), row, number, rank)
+            for row, number, rank in slow_candidates(table, beams, query)
         ]
-        order = sorted(range(len(candidates)), key=lambda i: -cosines[i])[:k]
-        count = len(order)
-        assert ranked.rows[query, :count].tolist() == [candidates[i][0] for i in order]
-        assert ranked.ids[query, :count].tolist() == [candidates[i][1] for i in order]
-        assert ranked.generated_rank[query, :count].tolist() == [i + 1 for i in order]
-        np.testing.assert_allclose(
-            similarities[query, :count], [cosines[i] for i in order], atol=1e-6
-        )
-        assert (ranked.rows[query, count:] == -1).all() and (ranked.ids[query, count:] == -1).all()
-        assert (ranked.generated_rank[query, count:] == 0).all()
-        assert np.isneginf(similarities[query, count:]).all()
-
-
-def test_without_reranking_items_keep_the_generated_order(world):
-    table, beams, _, _ = world
-    ranked = rank_candidates(candidates_of(beams, table), 7, None)
-    for query in range(QUERIES):
-        rows = [row for row, _ in slow_candidates(table, beams, query)][:7]
-        assert ranked.rows[query].tolist() == rows
-        assert ranked.generated_rank[query].tolist() == list(range(1, 8))
+        expected.sort(key=lambda one: -one[0])
+        expected += [(-np.inf, -1, -1, 0)] * k
+        columns = similarities, ranked.rows, ranked.ids, ranked.generated_rank
+        found = np.stack([values[query] for values in columns], axis=1)
+        np.testing.assert_allclose(found, expected[:k], atol=1e-6)
 
 
 def test_embeddings_are_normalized_again_only_on_request(world):

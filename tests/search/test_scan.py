@@ -212,13 +212,6 @@ def test_a_forked_process_scans_on_threads_of_its_own():
     assert forked(lambda: module._threads().submit(int).result(5)) == 0
 
 
-def test_a_search_does_not_wait_for_the_compiler(monkeypatch):
-    never = module.Future()
-    monkeypatch.setattr(module, "compiling", lambda sizes: never)
-    pool, codewords = world((3, 4, 5), 60)
-    assert len(set(Scan(pool, codewords).best(queries(2), 60).positions[0].tolist())) == 60
-
-
 @COMPILED
 @pytest.mark.parametrize("method", ["best", "near"])
 @pytest.mark.parametrize("alike", [True, False])
