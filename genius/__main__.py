@@ -4,7 +4,7 @@ import sys
 from importlib import import_module
 from importlib.util import find_spec
 
-from genius import commands
+from genius.commands import SUBCOMMANDS
 from genius.errors import exit_on_user_error
 
 TRAINING_LIBRARIES = {"umap"}  # of the extra `train`
@@ -12,12 +12,12 @@ TRAINING_LIBRARIES = {"umap"}  # of the extra `train`
 
 def main() -> None:
     name, *words = sys.argv[1:] or [""]
-    if name not in commands.SUBCOMMANDS:
+    if name not in SUBCOMMANDS:
         from genius.app import main as serve
 
         return serve()
-    module, _ = commands.SUBCOMMANDS[name]
-    commands.started = f"genius {name}"
+    module, _ = SUBCOMMANDS[name]
+    sys.argv = [f"genius {name}", *words]  # as help names the command
     with exit_on_user_error():
         try:
             spec = find_spec(module)

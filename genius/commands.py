@@ -1,6 +1,7 @@
 """The subcommands of `genius`, and the words by which a command was started."""
 
 import argparse
+import sys
 
 SUBCOMMANDS = {  # name: the module that does it, and what it does
     "folder": ("training.own.folder", "make folders of images searchable"),
@@ -21,12 +22,10 @@ SUBCOMMANDS = {  # name: the module that does it, and what it does
     "published": ("training.paper.published", "convert the authors' checkpoints"),
 }
 
-started = ""  # `genius folder`, where this process was not started by `python -m`
-
 
 def program(module: str) -> str:
     """The words that started a command: `genius folder`, or `python -m training.folder`."""
-    return started or f"python -m {module}"
+    return sys.argv[0] if sys.argv[0].startswith("genius ") else f"python -m {module}"
 
 
 def subcommand_list() -> str:

@@ -21,7 +21,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from genius import commands
 from genius.ui import page as page_module
 from genius.ui.common.context import Panel, ServedRun
 from genius.ui.files import STATIC
@@ -71,7 +70,6 @@ def start(module: str, arguments: list[str]) -> None:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", [module, *arguments])
-        patch.setattr(commands, "started", "")
         try:
             runpy.run_module(module, run_name="__main__", alter_sys=True)
         except SystemExit as ended:
