@@ -28,10 +28,10 @@ from genius.models.encoder import Encoder, Features
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.runtime import Stopwatch
-from genius.schema import Modality, Query, SearchResult
+from genius.schema import Modality, Query, Reading, SearchResult
 from genius.search.candidates import CandidateFinder, Candidates
 from genius.search.checks import ResolvedOptions
-from genius.search.request_reader import RequestReader, Understood
+from genius.search.request_reader import RequestReader, kind_log_probs
 from genius.search.rerank import (
     RankedCandidates,
     Similarity,
@@ -40,7 +40,7 @@ from genius.search.rerank import (
     rank_candidates,
     shows_left_out,
 )
-from genius.search.retrieval import EncodedQueries, Requests, Retrieval
+from genius.search.retrieval import EncodedQueries, Retrieval
 from genius.search.snapshots import Snapshot
 from genius.search.versions import FURTHER, one_of_each
 from genius.trie.pool import Pool
@@ -149,13 +149,14 @@ class Retriever:
     ) -> EncodedQueries:
         """Read, encode and fuse b queries as one batch. kinds: that results can have."""
         watch = Stopwatch(self.device, len(queries))
-        requests = None
+        readings = left_out = None
         asked = [(query.instruction, query.text) for query in queries]
         if self._request_reader is not None:
             with watch.stage("read"):
                 understood = self._request_reader.understand(queries, kinds)
                 asked = [(request.instruction, request.text) for request in understood]
-                requests = self._requests(understood)
+                readings = [request.reading for request in understood]
+                left_out = self._left_out(readings)
         with watch.stage("encode"):
             images = [query.image if isinstance(query.image, Image) else None for query in queries]
             instructions, texts = zip(*asked, strict=True)
@@ -163,35 +164,30 @@ class Retriever:
             embeddings = features.embedding()
         with watch.stage("fuse"):
             z = self.fusion(features)
-        return EncodedQueries(features, embeddings, z, watch.milliseconds, requests)
+        return EncodedQueries(features, embeddings, z, watch.milliseconds, readings, left_out)
 
     @property
     def first_code_is_modality(self) -> bool:
         """Whether the first code of every ID is its modality, as published."""
         return self.quantizer.config.modality_code == "forced"
 
-    def _requests(self, understood: Sequence[Understood]) -> Requests:
-        """The readings with what the search needs of them."""
-        assert self._request_reader is not None
-        readings = [request.reading for request in understood]
+    def _left_out(self, readings: Sequence[Reading | None]) -> Tensor | None:
+        """(b, d) embeddings of what words leave out, 0 where that is nothing; None: nothing is."""
         left_out = [reading.left_out if reading else "" for reading in readings]
-        vectors = torch.zeros(len(readings), self.fusion.config.dim, device=self.device)
-        if any(left_out):
-            photo = self._request_reader.instruction(Modality.TEXT, "photo")
-            texts = [text and self.encoder.wording(photo, text)[0] for text in left_out]
-            vectors = self.encoder.encode([None] * len(readings), texts).embedding()
-        return Requests(readings, vectors)
+        if self._request_reader is None or not any(left_out):
+            return None
+        photo = self._request_reader.instruction(Modality.TEXT, "photo")
+        texts = [text and self.encoder.wording(photo, text)[0] for text in left_out]
+        return self.encoder.encode([None] * len(readings), texts).embedding()
 
     def retrieve(
         self, encoded: EncodedQueries, options: ResolvedOptions, snapshot: Snapshot, pool: Pool
     ) -> Retrieval:
         """From b encoded queries to ranked candidates of the pool, as arrays."""
         watch = Stopwatch(self.device, len(encoded.z), encoded.milliseconds)
-        asked = (
-            encoded.requests.kind_log_probs
-            if encoded.requests and self.first_code_is_modality
-            else None
-        )
+        asked = None
+        if encoded.readings and self.first_code_is_modality:
+            asked = torch.from_numpy(kind_log_probs(encoded.readings)).to(self.device)
         beams, candidates = self.finder.find(encoded.z, pool, options, asked, watch)
         with watch.stage("rerank"):
             first = (
@@ -222,9 +218,8 @@ class Retriever:
     ) -> RankedCandidates:
         index = snapshot.index
         unwanted = None
-        requests = encoded.requests
-        if requests and requests.left_out.any():
-            left_out = requests.left_out.cpu().numpy()
+        if encoded.left_out is not None:
+            left_out = encoded.left_out.cpu().numpy()
             unwanted = shows_left_out(
                 candidates, index.embeddings, index.modalities, left_out, snapshot.spreads
             )
@@ -279,8 +274,7 @@ class Retriever:
                 ranked, at, things, codes, np.stack(own, axis=1), cosines, fused
             )
             ids_per_query = generated_ids(beams, table) if beams else [[]] * len(encoded.z)
-        embeddings = encoded.embeddings.cpu().numpy()
-        z = encoded.z.cpu().numpy()
+        embeddings, z = encoded.embeddings.cpu().numpy(), encoded.z.cpu().numpy()
         image_lengths = (
             encoded.features.image.norm(dim=-1).tolist() if encoded.features else [0.0] * len(z)
         )
@@ -305,7 +299,7 @@ class Retriever:
                 order=options.order,
                 decoded=int(beams.scored[i]) if beams else 0,
                 image_length=image_lengths[i],
-                reading=encoded.requests.readings[i] if encoded.requests else None,
+                reading=encoded.readings[i] if encoded.readings else None,
                 milliseconds=dict(watch.milliseconds),
                 trace=(beams.trace[i] if beams and beams.trace else []) if options.trace else None,
                 thumbnail=snapshot.index.thumbnail,

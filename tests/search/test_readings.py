@@ -18,7 +18,7 @@ from genius.schema import MODES, READINGS, UNREAD, Item, Modality, Query, Search
 from genius.search.candidates import RULED_OUT, Candidates, possible_kinds
 from genius.search.engine import Engine
 from genius.search.rerank import MORE, shows_left_out
-from genius.search.retrieval import EncodedQueries, Requests
+from genius.search.retrieval import EncodedQueries
 from genius.search.versions import groups_of
 from tests.search.tiny import publish_tiny_run
 
@@ -99,7 +99,7 @@ def test_a_search_puts_what_is_left_out_behind(engine, monkeypatch):
     def leaving_out(queries, kinds=tuple(Modality)):
         encoded = encode(queries, kinds)
         unwanted = torch.from_numpy(engine.index.embeddings[[first.row]].astype(np.float32))
-        return replace(encoded, requests=Requests(encoded.requests.readings, unwanted))
+        return replace(encoded, left_out=unwanted)
 
     monkeypatch.setattr(engine.retriever, "encode", leaving_out)
     for order in ("cosine", "score"):
@@ -129,17 +129,13 @@ def test_results_are_different_things(engine, monkeypatch):
     )
 
 
-def test_requests_are_joined_with_queries_that_were_not_read(engine):
+def test_readings_are_joined_with_queries_that_were_not_read(engine):
     read = engine.encode([Query("a red dog", reading="entry"), Query("a cat", reading=UNREAD)])
-    plain = replace(engine.encode([Query("boat")]), requests=None)
-    joined = Requests.join([read, plain], "cpu")
+    plain = replace(engine.encode([Query("boat")]), readings=None, left_out=None)
+    joined = EncodedQueries.join([replace(read, left_out=read.z), plain], "cpu")
     assert [reading and reading.name for reading in joined.readings] == ["entry", None, None]
-    assert (
-        joined.kind_log_probs[0].argmax() == Modality.TEXT
-        and not joined.kind_log_probs[1:].any()
-        and not joined.left_out.any()
-    )
-    assert Requests.join([plain, plain], "cpu") is None
+    assert torch.equal(joined.left_out[:2], read.z) and not joined.left_out[2].any()
+    assert EncodedQueries.join([plain, plain], "cpu").readings is None
     found = engine.search_encoded(read, SearchOptions(k=5))
     assert {hit.item.modality for hit in found[0].hits} == {Modality.TEXT}
 
