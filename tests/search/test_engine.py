@@ -8,16 +8,17 @@ import pytest
 import torch
 from PIL import Image
 
+from genius import runtime
 from genius.errors import UserError
+from genius.run import Run
 from genius.schema import MODES, Modality, Query, SearchOptions
-from genius.search import candidates, scan
+from genius.search import candidates, retriever, scan
 from genius.search import engine as engine_module
-from genius.search.beam import beam_search
 from genius.search.dense import flat_search
 from genius.search.engine import Engine
 from genius.search.retrieval import EncodedQueries
 from genius.search.scan import SHARES
-from tests.search.tiny import publish_tiny_run
+from tests.search.tiny import publish_tiny_run, tiny_decoder
 
 STAGES = ["encode", "fuse", "beam", "scan", "rerank", "fetch", "explain"]
 PICTURE = Image.new("RGB", (50, 40), "teal")
@@ -57,8 +58,11 @@ def descending(values: list[float]) -> bool:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_result_is_whole_and_agrees_with_itself(engine, mode):
-    for result in engine.search(QUERIES, SearchOptions(beams=6, k=5, mode=mode)):
-        assert (result.mode, result.order) == (mode, "cosine")
+    query_codes = engine.quantizer.encode(engine.encode(QUERIES).z).tolist()
+    results = engine.search(QUERIES, SearchOptions(beams=6, k=5, mode=mode))
+    for result, codes in zip(results, query_codes, strict=True):
+        assert (result.mode, result.order, result.modality_code) == (mode, "cosine", "forced")
+        assert result.query_codes == tuple(codes)
         assert len(result.generated) == 6 * (mode != "scan") and 1 <= len(result.hits) <= 5
         assert descending([id.score for id in result.generated])
         items = engine.index.n if mode != "generate" else sum(id.bucket for id in result.generated)
@@ -70,16 +74,9 @@ def test_a_result_is_whole_and_agrees_with_itself(engine, mode):
             assert all(type(code) is int for code in hit.codes)
         assert descending([hit.cosine for hit in result.hits])
         assert result.first_code_probabilities.shape == (len(Modality),)
-        assert (
-            list(result.milliseconds)
-            == [
-                stage
-                for stage in STAGES
-                if stage not in {"generate": "scan", "scan": "beam"}.get(mode, "")
-            ]
-            and min(result.milliseconds.values()) >= 0
-        )
-        assert result.trace is None
+        left_out = {"generate": "scan", "scan": "beam"}.get(mode)
+        assert list(result.milliseconds) == [stage for stage in STAGES if stage != left_out]
+        assert min(result.milliseconds.values()) >= 0 and result.trace is None
 
 
 def test_hits_are_the_items_of_the_generated_ids_with_their_true_cosines(engine):
@@ -119,6 +116,8 @@ def test_a_query_is_answered_alike_alone_and_in_any_batch(engine, monkeypatch):
         close(together[i], engine.search([query], options)[0]) for i, query in enumerate(QUERIES)
     )
     assert engine.search([], options) == []
+    with pytest.raises(UserError, match="no query to encode"):
+        engine.encode([])
 
 
 def test_queries_from_sixteen_threads_get_the_answers_that_one_gets(engine):
@@ -142,37 +141,14 @@ def test_queries_from_sixteen_threads_get_the_answers_that_one_gets(engine):
         assert all(threads.map(ask, range(16)))
 
 
-def traced_prefixes(traced) -> list[tuple[int, ...]]:
-    """The beams at the last level of a trace."""
-    prefixes = [()]
-    for level in traced.trace:
-        prefixes = [
-            prefixes[parent] + (int(code),)
-            for parent, code, kept in zip(level.parent, level.code, level.kept, strict=True)
-            if kept
-        ]
-    return prefixes
-
-
 def test_the_trace_ends_in_the_generated_ids_and_changes_nothing(engine):
-    (plain,) = engine.search(QUERIES[:1], SearchOptions(beams=5, order="score"))
-    (traced,) = engine.search(QUERIES[:1], SearchOptions(beams=5, order="score", trace=True))
+    options = SearchOptions(beams=5, order="score")
+    plain, traced = (
+        engine.search("A red dog.", replace(options, trace=trace)) for trace in (False, True)
+    )
     assert shown(traced) == shown(plain)
-    prefixes = traced_prefixes(traced)
-    assert prefixes == [id.codes for id in traced.generated]
-
-
-def test_the_decoder_weight_is_that_of_the_run_unless_an_option_sets_it(engine, monkeypatch):
-    used = []
-
-    def spy(*arguments, decoder_weight, **options):
-        used.append(decoder_weight)
-        return beam_search(*arguments, decoder_weight=decoder_weight, **options)
-
-    monkeypatch.setattr(candidates, "beam_search", spy)
-    for weight in (None, 0, 0.25):
-        engine.search(QUERIES[:1], SearchOptions(decoder_weight=weight))
-    assert used == [engine.decoder.config.decoder_weight, 0, 0.25]
+    last = traced.trace[-1]
+    assert last.code[last.kept].tolist() == [id.codes[-1] for id in traced.generated]
 
 
 def test_every_result_has_the_probability_of_each_of_its_codes_whether_or_not_it_was_generated(
@@ -222,30 +198,14 @@ def test_of_a_large_pool_the_nearest_prefixes_are_scanned(engine, monkeypatch):
     assert part.row[0] == whole.row[0]
 
 
-def test_more_beams_mean_fewer_queries_in_a_batch():
-    sizes = [engine_module.batch_size(beams) for beams in (1, 50, 100, 500, 5000)]
-    assert sizes == [64, 32, 16, 3, 1]
-
-
-def test_the_query_codes_are_the_querys_own_feature_quantized(engine):
-    z = engine.encode(QUERIES).z
-    for result, codes in zip(
-        engine.search(QUERIES), engine.quantizer.encode(z).tolist(), strict=True
-    ):
-        assert result.query_codes == tuple(codes)
-
-
 def test_a_pool_limits_what_is_found(engine):
     rows = np.array([3, 8, 21, 30])
     found = engine.retrieve(
         engine.encode(QUERIES), SearchOptions(beams=50, k=6), engine.index.pool(rows)
     )
-    assert [sorted(row) for row in found.ranked.rows[:, :4].tolist()] == [rows.tolist()] * len(
-        QUERIES
-    )
-    assert (found.ranked.rows[:, 4:] == -1).all() and found.candidates.counts.tolist() == [4] * len(
-        QUERIES
-    )
+    ranked, counts = found.ranked.rows, found.candidates.counts
+    assert (np.sort(ranked[:, :4]) == rows).all() and (ranked[:, 4:] == -1).all()
+    assert counts.tolist() == [4] * len(QUERIES)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -293,12 +253,16 @@ def test_a_prefix_leaves_its_ids_with_the_scores_that_they_have_among_all(engine
             )
 
 
-@pytest.mark.parametrize("prefix", [(0, 99), (-1,), (2, 4, 4, 4, 4), (1 << 40,)])
-def test_a_prefix_without_items_is_refused_in_one_sentence(engine, prefix):
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"prefix": prefix} for prefix in ((0, 99), (-1,), (2, 4, 4, 4, 4), (1 << 40,))),
+        {"prefix": (1,), "modality": Modality.IMAGE},
+    ],
+)
+def test_a_prefix_without_items_is_refused_in_one_sentence(engine, options):
     with pytest.raises(UserError, match="^No item that may be found has an ID that begins with "):
-        engine.search(QUERIES[:1], SearchOptions(prefix=prefix))
-    with pytest.raises(UserError, match="^No item that may be found"):
-        engine.search(QUERIES[:1], SearchOptions(prefix=(1,), modality=Modality.IMAGE))
+        engine.search(QUERIES[:1], SearchOptions(**options))
 
 
 def test_a_modality_that_the_index_lacks_is_refused_in_one_sentence(tmp_path):
@@ -309,20 +273,8 @@ def test_a_modality_that_the_index_lacks_is_refused_in_one_sentence(tmp_path):
     assert engine.search(QUERIES[:1], SearchOptions(modality=Modality.TEXT))[0].hits[0].row == 1
     for result in engine.search(QUERIES, SearchOptions(k=2)):  # and nothing says that it was meant
         probabilities = result.first_code_probabilities
-        assert probabilities[Modality.PAIR] == 0 and probabilities.sum() == pytest.approx(
-            1, abs=1e-5
-        )
-
-
-def test_a_batch_of_nothing_gives_no_results_and_is_not_encoded(engine):
-    assert engine.search([]) == []
-    assert engine.encoder.embed([], []).shape == (0, engine.encoder.dim)
-    assert engine.quantizer.encode(torch.zeros(0, engine.encoder.dim)).shape == (
-        0,
-        len(engine.index.code_sizes),
-    )
-    with pytest.raises(UserError, match="no query to encode"):
-        engine.encode([])
+        assert probabilities[Modality.PAIR] == 0
+        assert probabilities.sum() == pytest.approx(1, abs=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -338,11 +290,6 @@ def test_searching_by_the_vectors_of_a_result_repeats_it(engine, options):
         assert close(again, result) and again.query_codes == result.query_codes
         assert list(again.milliseconds) == ["beam", "scan", "rerank", "fetch", "explain"]
         assert (again.trace is None) == (result.trace is None)
-
-
-def test_an_invalid_option_is_refused_for_vectors_too(engine):
-    with pytest.raises(UserError, match="beam size"):
-        engine.search_encoded(engine.encode(QUERIES), SearchOptions(beams=0))
 
 
 @pytest.fixture
@@ -375,14 +322,6 @@ def test_models_run_only_on_the_engines_thread(engine, threads_of_models):
     assert threads_of_models == {engine.batcher._thread}
 
 
-def test_results_say_whether_the_first_code_is_a_modality(engine, monkeypatch):
-    assert engine.search(QUERIES[:1])[0].modality_code == "forced"
-    monkeypatch.setattr(
-        engine.quantizer, "config", replace(engine.quantizer.config, modality_code="emergent")
-    )
-    assert engine.search(QUERIES[:1])[0].modality_code == "emergent"
-
-
 @pytest.mark.parametrize(
     "queries, options, words",
     [
@@ -401,43 +340,99 @@ def test_an_invalid_query_or_option_is_refused_before_anything_runs(
     monkeypatch.setattr(engine.encoder, "encode", None)
     with pytest.raises(UserError, match=words):
         engine.search(queries, options)
+    if options.beams == 0:
+        with pytest.raises(UserError, match=words):
+            engine.search_encoded(engine.vectors_of(0), options)
 
 
 def test_a_text_or_a_query_alone_has_one_answer_which_a_notebook_shows(engine):
     found = engine.search("A red dog.", SearchOptions(k=12))
     assert shown(found) == shown(engine.search([Query("A red dog.")], SearchOptions(k=12))[0])
     frame = found.frame()
-    assert frame["id"].tolist() == [hit.item.id for hit in found.hits] and frame[
-        "rank"
-    ].tolist() == [*range(1, 13)]
-    assert (
-        frame["codes"][0] == found.hits[0].codes
-        and frame["kind"][0] == found.hits[0].item.modality.name.lower()
-    )
-    hostile = replace(found.hits[0], item=replace(found.hits[0].item, id="<b>", text="<script>&"))
+    first = found.hits[0]
+    assert frame["id"].tolist() == [hit.item.id for hit in found.hits]
+    assert frame["rank"].tolist() == [*range(1, 13)]
+    assert frame["codes"][0] == first.codes
+    assert frame["kind"][0] == first.item.modality.name.lower()
+    hostile = replace(first, item=replace(first.item, id="<b>", text="<script>&"))
     html = replace(found, hits=[hostile, *found.hits[1:]])._repr_html_()
-    assert (
-        "<td>&lt;b&gt;</td><td>&lt;script&gt;&amp;</td>" in html
-        and "<script" not in html
-        and "<b>" not in html
-    )
-    assert (
-        html.count("data:image/webp;base64,")
-        == sum(hit.item.image is not None for hit in found.hits)
-        > 0
-    )
+    assert "<td>&lt;b&gt;</td><td>&lt;script&gt;&amp;</td>" in html
+    assert "<script" not in html and "<b>" not in html
+    pictures = sum(hit.item.image is not None for hit in found.hits)
+    assert html.count("data:image/webp;base64,") == pictures > 0
 
 
 def test_the_items_of_a_code_are_those_whose_ids_begin_with_it(engine):
     codes = engine.index.codes(range(engine.index.n))
-    first = tuple(codes[0, :2].tolist())
-    expected = {
-        item.id
-        for item, own in zip(engine.index.items(range(len(codes))), codes)
-        if tuple(own[:2]) == first
-    }
-    assert {item.id for item in engine.items(*first)} == expected
-    with pytest.raises(
-        UserError, match="No item that may be found has an ID that begins with '0 · 99'"
-    ):
+    rows = np.flatnonzero((codes[:, :2] == codes[0, :2]).all(1))
+    found = {item.id for item in engine.items(*codes[0, :2].tolist())}
+    assert found == {item.id for item in engine.index.items(rows)}
+    with pytest.raises(UserError, match="has an ID that begins with '0 · 99'"):
         engine.items(0, 99)
+
+
+def test_a_run_searches_once_when_it_is_loaded(tiny_run, monkeypatch):
+    answer = Engine._answer
+    used = []
+
+    def noted(*arguments):
+        found = answer(*arguments)
+        used.extend(found)
+        return found
+
+    monkeypatch.setattr(Engine, "_answer", noted)
+    Engine.load(tiny_run.path, "cpu")
+    assert len(used) == 1
+
+
+def test_a_run_of_published_weights_re_ranks_by_normalized_embeddings(
+    tmp_path, engine, monkeypatch
+):
+    used = []
+    rank_candidates = retriever.rank_candidates
+    run = publish_tiny_run(tmp_path / "run", n=6)
+    run.record(normalize_embeddings=True)
+    published = Engine.load(run.path, "cpu")
+
+    def rank(*given):
+        used.append(given[2].normalize)
+        return rank_candidates(*given)
+
+    monkeypatch.setattr(retriever, "rank_candidates", rank)
+    for each in (engine, published):
+        each.search("A red dog.")
+    assert used == [False, True]
+
+
+def test_loading_a_run_leaves_the_malloc_of_the_process_alone(tiny_run, monkeypatch):
+    monkeypatch.setattr(runtime, "ctypes", None)
+    Engine.load(tiny_run.path, "cpu")
+
+
+def test_a_missing_part_is_named(tmp_path):
+    run = Run(tmp_path)
+    run.publish("maps", lambda folder: (folder / "maps.npz").touch())
+    with pytest.raises(UserError, match="holds no quantizer"):
+        Engine.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "changes, words",
+    [
+        (
+            {"codebook_size": 6},
+            r"disagree about the code sizes \(quantizer \(3, 5, 5, 5\), decoder \(3, 6, 6, 6\)",
+        ),
+        ({"dim": 13}, "disagree about the embedding size .*decoder 13"),
+    ],
+)
+def test_parts_of_different_shapes_are_refused(tmp_path, changes, words):
+    run = publish_tiny_run(tmp_path / "run", n=6)
+    run.publish("decoder", tiny_decoder(**changes).save, ("quantizer",))
+    with pytest.raises(UserError, match=words):
+        Engine.load(run.path, "cpu")
+
+
+def test_an_unknown_device_is_refused(tiny_run):
+    with pytest.raises(UserError, match="device 'abacus' cannot be used"):
+        Engine.load(tiny_run.path, "abacus")

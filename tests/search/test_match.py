@@ -26,7 +26,7 @@ from genius.reports import Report
 from genius.run import Run
 from genius.schema import Hit, Item, Modality, Query, SearchOptions, SearchResult
 from genius.search.engine import Engine
-from genius.search.match import FIRST, GOOD, SIGNALS, WEAK, record_of, signals, word_of
+from genius.search.match import FIRST, GOOD, SIGNALS, WEAK, MatchWords, record_of, signals, word_of
 from tests.search.tiny import publish_tiny_run
 
 QUERY = Query("a red boat")
@@ -51,26 +51,23 @@ def test_a_word_follows_from_the_probability():
 
 
 def test_searches_carry_the_word_of_their_kind_in_the_order_of_the_run(run):
-    assert Engine.load(run.path, "cpu").search([QUERY])[0].match == ""
     (result,) = Engine.load(run.path, "cpu").search([QUERY])
     kind = f"text to {result.hits[0].item.modality.name.lower()}"
-    run.record(match=record_of(run, "cosine", {kind: [0.0] * SIGNALS + [9.0]}))
+    recorded = record_of(run, "cosine", {kind: [0.0] * SIGNALS + [9.0]})
+    run.record(match=recorded)
     engine = Engine.load(run.path, "cpu")
-    assert engine.search([QUERY])[0].match == "good"
-    assert engine.search([QUERY], SearchOptions(order="score"))[0].match == ""
-    assert engine.search([QUERY], SearchOptions(prefix=result.hits[0].codes[:1]))[0].match == ""
-
-    recorded = run.manifest["match"]
-    run.record(match=recorded | {"models": recorded["models"] | {"encoder": "0" * 64}})
-    assert Engine.load(run.path, "cpu").search([QUERY])[0].match == "", "of another encoder"
-    run.record(match=recorded | {"only_weak": [kind]})
-    assert Engine.load(run.path, "cpu").search([QUERY])[0].match == "", (
-        "of which only weak matches are named"
-    )
-    run.record(match=recorded | {"only_weak": [kind], "weights": {kind: [0.0] * SIGNALS + [-9.0]}})
-    assert Engine.load(run.path, "cpu").search([QUERY])[0].match == "weak"
-    run.record(match=recorded | {"weights": {kind: [1.0]}})
-    assert Engine.load(run.path, "cpu").search([QUERY])[0].match == "", "of other signals"
+    assert result.match == "" and engine.search([QUERY])[0].match == "good"
+    for options in (SearchOptions(order="score"), SearchOptions(prefix=result.hits[0].codes[:1])):
+        assert engine.search([QUERY], options)[0].match == ""
+    weak = {kind: [0.0] * SIGNALS + [-9.0]}
+    for changes, word in (
+        ({"models": recorded["models"] | {"encoder": "0" * 64}}, ""),
+        ({"only_weak": [kind]}, ""),
+        ({"only_weak": [kind], "weights": weak}, "weak"),
+        ({"weights": {kind: [1.0]}}, ""),  # of other signals
+    ):
+        run.record(match=recorded | changes)
+        assert MatchWords(run).word(QUERY, result) == word, changes
     run.record(match=recorded | {"weights": {kind: ["a"]}})
     with pytest.raises(UserError, match="manifest"):
         Engine.load(run.path, "cpu")
@@ -137,16 +134,11 @@ def test_pictures_that_show_nothing_are_of_five_kinds():
 
 
 def test_the_table_counts_words_and_right_results():
-    rows = match_table(
-        "t", {"all": [("good", True), ("good", True), ("weak", False), ("fair", True)]}
-    ).rows
-    good, right_good, _, _, weak, right_weak = rows[0][2:]
-    assert (
-        rows[0][:2] == ["all", 4]
-        and (good, weak) == (0.5, 0.25)
-        and right_good[0] == 1
-        and right_weak[0] == 0
-    )
+    told = [("good", True), ("good", True), ("weak", False), ("fair", True)]
+    (row,) = match_table("t", {"all": told}).rows
+    good, right_good, _, _, weak, right_weak = row[2:]
+    assert row[:2] == ["all", 4] and (good, weak) == (0.5, 0.25)
+    assert (right_good[0], right_weak[0]) == (1, 0)
 
 
 def test_the_command_records_weights_and_writes_a_report(run, monkeypatch):

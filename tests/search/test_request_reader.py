@@ -7,9 +7,11 @@ import pytest
 import torch
 from PIL import Image
 
+from genius.models.encoder import Encoder
 from genius.models.reader import ASKING, CONTENT, LEFT_OUT, Reader, ReaderConfig
+from genius.run import Run, shipped_run
 from genius.schema import READINGS, UNREAD, Modality, Query
-from genius.search.request_reader import RequestReader, best_run, kind_log_probs, marked
+from genius.search.request_reader import RequestReader, kind_log_probs, marked
 from genius.texts import query_text
 from tests.search.tiny import tiny_encoder
 
@@ -140,17 +142,50 @@ def test_words_that_were_not_read_go_with_the_last_that_was():
     )
 
 
-@pytest.mark.parametrize(
-    "gains, run",
-    [([-1, 2, -1, 3, -5, 1], (1, 4)), ([-1, -2], (0, 0)), ([], (0, 0)), ([1, 1], (0, 2))],
-)
-def test_the_best_run_has_the_largest_sum(gains, run):
-    assert best_run(np.array(gains, dtype=float)) == run
-
-
 def test_kinds_are_sums_of_readings():
     (entry,) = understand(Query("entry dog!"))
     (unread,) = understand(Query("dog!", reading=UNREAD))
     probabilities = np.exp(kind_log_probs([entry.reading, unread.reading]))
     assert probabilities[0].argmax() == Modality.TEXT and probabilities[0].sum() == pytest.approx(1)
     assert (probabilities[1] == 1).all(), "what was not read changes nothing"
+
+
+STORIES = [  # words, with a picture, reading, content, what is left out
+    ("similar pictures", True, "similar", None, ""),
+    ("more of these", True, "similar", None, ""),
+    ("the same flower but in red", True, "change", "in red", ""),
+    ("write alt text", True, "caption", None, ""),
+    ("give me a one line summary of the photo", True, "caption", None, ""),
+    ("what is happening here?", True, "caption", None, ""),
+    ("what is a saxophone?", False, "entry", "saxophone", ""),
+    ("define tusk", False, "entry", "tusk", ""),
+    ("a street without cars", False, "photo", "a street", "cars"),
+    ("photos of a harbour -boats", False, "photo", "a harbour", "boats"),
+    ("a no parking sign", False, "photo", "a no parking sign", ""),
+]
+
+
+@pytest.fixture(scope="module")
+def shipped_reader():
+    """The shipped run reads what people ask in their own words."""
+    run = Run(shipped_run("photos"))
+    return RequestReader(Reader.load(run.folder("reader")), Encoder.load(run.folder("encoder")), [])
+
+
+@pytest.mark.parametrize("words, pictured, name, content, left_out", STORIES)
+def test_words_are_read_as_they_are_meant(shipped_reader, words, pictured, name, content, left_out):
+    (found,) = shipped_reader.understand(
+        [Query(words, PICTURE if pictured else None)], tuple(Modality)
+    )
+    assert found.reading.name == name and found.reading.left_out == left_out
+    assert content is None or found.reading.content == content
+
+
+@pytest.mark.parametrize(
+    "words", ["大象", "?!…", "x" * 10_000, "word " * 2_000, "🐘", "-", "[<>]{}"]
+)
+def test_no_words_break_it(shipped_reader, words):
+    for picture in (None, PICTURE):
+        (found,) = shipped_reader.understand([Query(words, picture)], tuple(Modality))
+        assert sum(found.reading.probabilities.values()) == pytest.approx(1, abs=1e-4)
+        assert len(found.reading.content) <= len(words)
