@@ -117,7 +117,6 @@ class RecordedSettings(BaseModel):
     quantizer: RecordedStage = RecordedStage()
     decoder: RecordedStage = RecordedStage()
     index: RecordedStage = RecordedStage()
-    seed: int = 0
 
 
 class RecordedMatch(BaseModel):

@@ -7,6 +7,7 @@ from numbers import Real
 from pathlib import Path
 from typing import TypeGuard
 
+import numpy as np
 from PIL.Image import Image
 
 from genius.collections.images import PAGE, open_image
@@ -86,17 +87,18 @@ def checked_k(k: int) -> int:
     return whole_number("number of results", k, MAX_RESULTS)
 
 
-def check_prefix(prefix: tuple[int, ...], table: IDTable) -> None:
-    """Raise UserError unless an item's ID begins with these codes."""
+def rows_below(prefix: tuple[int, ...], table: IDTable) -> np.ndarray:
+    """The items whose IDs begin with these codes. Raises UserError if there is none."""
     sizes = table.code_sizes
     codes_exist = len(prefix) <= len(sizes) and all(
         0 <= code < size for code, size in zip(prefix, sizes, strict=False)
     )
-    if not codes_exist or not len(CodeTable(table).match(prefix)):
+    if not codes_exist or not len(found := CodeTable(table).match(prefix)):
         raise UserError(
             "No item that may be found has an ID that begins with "
             f"{quoted(' · '.join(map(str, prefix)))}."
         )
+    return found.rows
 
 
 def checked_queries(queries: Iterable[Query]) -> list[Query]:

@@ -35,11 +35,11 @@ from genius.schema import UNREAD, Item, Query, SearchOptions, SearchResult
 from genius.search.batching import engine_thread
 from genius.search.checks import (
     ResolvedOptions,
-    check_prefix,
     checked_k,
     checked_options,
     checked_queries,
     resolve_options,
+    rows_below,
     with_picture,
 )
 from genius.search.dense import flat_search
@@ -49,7 +49,6 @@ from genius.search.retrieval import EncodedQueries, Retrieval
 from genius.search.retriever import Retriever
 from genius.search.scan import compiling
 from genius.search.snapshots import Snapshot, Snapshots
-from genius.trie.code_table import CodeTable
 from genius.trie.ids import fields, read_level
 from genius.trie.pool import Pool
 
@@ -240,8 +239,7 @@ class Engine:
 
     def items(self, *codes: int) -> list[Item]:
         """The items whose IDs begin with these codes. Raises UserError if there is none."""
-        check_prefix(codes, self.pool.table)
-        return self.index.items(CodeTable(self.pool.table).match(codes).rows)
+        return self.index.items(rows_below(codes, self.pool.table))
 
     def encode(self, queries: Sequence[Query]) -> EncodedQueries:
         """Encode and fuse b queries as one batch. Raises UserError if there is none."""
@@ -352,7 +350,7 @@ class Engine:
         batch = BatchOptions(
             self.resolved(checked_options(options or SearchOptions())), self.snapshots.current
         )
-        check_prefix(batch.options.prefix, batch.snapshot.pool_of(batch.options).table)
+        rows_below(batch.options.prefix, batch.snapshot.pool_of(batch.options).table)
         return batch
 
     def _answer(self, queries: Sequence[Query], batch: BatchOptions) -> list[SearchResult]:

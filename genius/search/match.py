@@ -65,24 +65,27 @@ def record_of(
     """What the manifest says: the order and the models that the weights belong to, these by kind of
     query, and the kinds of which only weak matches are named.
     """
-    models = {part: run.digest(part) for part in MODELS if run.has(part)}
+    models = digests_of(run)
     return {"order": order, "models": models, "weights": weights, "only_weak": list(only_weak)}
+
+
+def digests_of(run: Run) -> dict[str, str]:
+    """Of the models that the numbers are of."""
+    return {part: run.digest(part) for part in MODELS if run.has(part)}
 
 
 class MatchWords:
     """The words of a run."""
 
     def __init__(self, run: Run | None):
-        self.order = ""
-        self.only_weak = list[str]()
-        self.weights = dict[str, list[float]]()
         recorded = run.manifest.get("match") if run else None
-        if run and recorded and recorded["models"] == record_of(run, "", {})["models"]:
-            self.order = recorded["order"]
-            self.only_weak = recorded.get("only_weak", [])
-            self.weights = {
-                kind: own for kind, own in recorded["weights"].items() if len(own) == SIGNALS + 1
-            }
+        if not run or not recorded or recorded["models"] != digests_of(run):
+            recorded = {"order": "", "weights": {}}
+        self.order: str = recorded["order"]
+        self.only_weak: list[str] = recorded.get("only_weak", [])
+        self.weights: dict[str, list[float]] = {
+            kind: own for kind, own in recorded["weights"].items() if len(own) == SIGNALS + 1
+        }
 
     def word(self, query: Query, result: SearchResult) -> str:
         """good, fair or weak; empty: not known."""

@@ -4,7 +4,7 @@ The words are those of the instruction or, without one, of the text. What is sea
 most probable reading whose results the collection has. The encoder then gets the content, with the
 sentence that training knew for such a request; an instruction that training knew stays as it is.
 
-Shapes: b requests, n words, r readings.
+Shapes: b requests, n words.
 """
 
 import re
@@ -58,7 +58,7 @@ EDGES = " \t\n.,;:!?\"'“”‘’«»()[]<>–—"  # characters around a cont
 class Words(NamedTuple):
     """What the reader says about words."""
 
-    readings: np.ndarray  # (r,) probabilities
+    readings: dict[str, float]  # probabilities
     tags: np.ndarray  # (n, 3) log-probabilities
 
 
@@ -89,12 +89,14 @@ class RequestReader:
         asked = [
             (query.instruction or query.text, isinstance(query.image, Image)) for query in queries
         ]
-        unread = [
-            query.reading == UNREAD or not words.split()
-            for query, (words, _) in zip(queries, asked)
+        read = [query.reading != UNREAD for query in queries]
+        self._learn([one for one, is_read in zip(asked, read) if is_read and one[0].split()])
+        return [
+            self._understood(query, *one, kinds)
+            if is_read
+            else Understood(query.instruction, query.text, None)
+            for query, one, is_read in zip(queries, asked, read)
         ]
-        self._learn([one for one, leave in zip(asked, unread, strict=True) if not leave])
-        return [self._understood(query, kinds) for query in queries]
 
     def _learn(self, asked: Sequence[tuple[str, bool]]) -> None:
         """Read the words that are not remembered, all in one pass."""
@@ -108,24 +110,22 @@ class RequestReader:
         picture = torch.tensor([has_picture for _, has_picture in new], device=states.device)
         with torch.inference_mode():
             readings, tags = self.reader(states, mask, picture)
-        for one, log_probs, of_words, own in zip(
-            new, readings.exp().cpu(), tags.cpu(), mask.cpu(), strict=True
+        for one, probabilities, of_words, own in zip(
+            new, readings.exp().tolist(), tags.cpu(), mask.cpu(), strict=True
         ):
-            self._read[one] = Words(log_probs.numpy(), of_words[own].numpy())
+            shares = dict(zip(READINGS, probabilities, strict=True))
+            self._read[one] = Words(shares, of_words[own].numpy())
         while len(self._read) > max(CAPACITY, len(asked)):
             self._read.popitem(last=False)
 
-    def _understood(self, query: Query, kinds: Collection[Modality]) -> Understood:
-        if query.reading == UNREAD:
-            return Understood(query.instruction, query.text, None)
-        has_picture = isinstance(query.image, Image)
-        words = query.instruction or query.text
+    def _understood(
+        self, query: Query, words: str, has_picture: bool, kinds: Collection[Modality]
+    ) -> Understood:
         names = READINGS_OF_PICTURES if has_picture else READINGS_OF_WORDS
         read = self._read[words, has_picture] if words.split() else None
         probabilities = {name: float(name == PICTURE_ALONE) for name in names}
         if read:
-            order = list(READINGS)
-            probabilities = {name: float(read.readings[order.index(name)]) for name in names}
+            probabilities = {name: read.readings[name] for name in names}
             probabilities = self._as_known(words, has_picture, probabilities)
         chosen = query.reading in names
         possible = (
@@ -134,8 +134,7 @@ class RequestReader:
             else [name for name in names if READINGS[name] in kinds] or list(names)
         )
         name = max(possible, key=lambda one: (probabilities[one], one == "similar"))
-        content = query.text
-        left_out = ""
+        content, left_out = query.text, ""
         is_known = query.instruction in self.known
         if read and (not query.instruction or not (query.text or is_known)):
             content, left_out = marked(words, read.tags, name, not has_picture)
