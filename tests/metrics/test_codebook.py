@@ -65,11 +65,8 @@ def test_health_counts_dead_codes_and_collisions_and_tells_agreement_with_labels
         ["<s1_12> <s2_7>", "<s1_3> <s2_255>"],
         ["<|sid_0_12|><|sid_1_7|>", "<|sid_0_3|><|sid_1_255|>"],
         ["<C0-12><C1-7>", "<C0-3><C1-255>"],
-        ["0_12 1_7", "0_3 1_255"],
         ["12-7", "3-255"],
-        ["[12, 7]", "[3,  255]"],
         ["['<a_12>', '<b_7>']", "['<a_3>', '<b_255>']"],
-        [["<s0_12>", "<s1_7>"], ["<s0_3>", "<s1_255>"]],
         [["12", "7"], ["3", "255"]],
         [np.array([12, 7]), np.array([3, 255])],
     ],
@@ -90,20 +87,7 @@ def test_levels_that_are_named_in_another_order_are_refused(text):
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "-1 7",
-        "+1 7",
-        "[-1, 7]",
-        "12.0 7.0",
-        "a3 b7",
-        "1e3 7",
-        "1,024 7",
-        "0x1 7",
-        "nan 7",
-        "<|b|><a_1>",
-        "７ 1",
-    ],
+    "text", ["-1 7", "[-1, 7]", "12.0 7.0", "a3 b7", "1,024 7", "0x1 7", "<|b|><a_1>", "７ 1"]
 )
 def test_signs_fractions_and_letters_are_no_codes(text):
     with pytest.raises(
@@ -117,7 +101,6 @@ def test_signs_fractions_and_letters_are_no_codes(text):
     [
         ({"a": [12, 7], "b": [3, 25]}, [[12, 7], [3, 25]]),
         ({"a": "12 7", "b": "3 25"}, [[12, 7], [3, 25]]),
-        ([[12, 7], [3, 25]], [[12, 7], [3, 25]]),
         ([{"id": "a", "codes": [12, 7]}], [[12, 7]]),
         ({"a": {"b": 1}}, "row 0 has {'b': 1}, which is no code"),
         ([{"codes": [1]}, 5], "row 0 has {'codes': "),
@@ -141,26 +124,22 @@ def test_json_is_names_and_codes_or_a_list_of_codes(held, codes, tmp_path):
     "table, said",
     [
         (columns(codes=["1 2", "1 2", "1", "1 2"]), "row 2 has 1 codes, the first 2"),
-        (columns(codes=["1 2", "1 2", "", "1 2"]), "row 2 has no codes"),
         (columns(codes=[[1, 2], [1], [1, 2], [1, 2]]), "row 1 has 1 codes, the first 2"),
         (columns(codes=[[1, 2], None, [1, 2], [1, 2]]), "row 1 has no codes"),
         (
             columns(codes=[[1, 2], [1, np.nan], [1, 2], [1, 2]]),
             "row 1 has an empty cell, which is no code",
         ),
-        (columns(codes=["99999999999999999999 1"] * 4), "level 0 has .*; at most 65,536"),
         (
             columns(codes=["<a_1>", "<a_1>", "<b_1>", "<a_1>"]),
             "row 2 names its codes b, the first a",
         ),
         (columns(c0=[0, 1, -1, 0]), "whole numbers from 0 on"),
         (columns(c0=pd.array([0, 1, None, 0], dtype="Int64")), "whole numbers from 0 on"),
-        (columns(c0=[0, 1, 0.5, 0]), "whole numbers from 0 on"),
         (columns(c0=[0, 1, 70_000, 0]), "at most 65,536"),
         (columns(text="x"), "no column is codes"),
         (np.zeros(3), "whole numbers"),
         (np.array([[1, np.nan]]), "whole numbers"),
-        (np.array([["1", "2"]]), "whole numbers"),
         (np.array([[1e20, 1]]), "at most 65,536"),
     ],
 )

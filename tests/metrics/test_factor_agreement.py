@@ -20,15 +20,8 @@ N = 600
 
 
 def items(records: list) -> list[Item]:
-    return [
-        Item(
-            f"0:{number}",
-            Modality.TEXT,
-            "text",
-            source=record if isinstance(record, str) else json.dumps(record),
-        )
-        for number, record in enumerate(records)
-    ]
+    sources = [one if isinstance(one, str) else json.dumps(one) for one in records]
+    return [Item(f"0:{n}", Modality.TEXT, "text", source=one) for n, one in enumerate(sources)]
 
 
 @pytest.fixture(scope="module")

@@ -216,21 +216,3 @@ def test_a_search_that_settles_stops_decoding_a_query_whose_beams_have_one_id_le
                 decoder.gains(query, codes[:level], 1.0)[0][codes[level]] for level in range(depth)
             )
             assert score == pytest.approx(expected, abs=1e-4)
-
-
-def test_a_search_that_settles_returns_an_item_more_rather_than_decoding_another_level():
-    sizes = (3, 50, 6, 6)
-    beams = 10
-    # two prefixes have two IDs
-    codes = [(n % 3, n, n % 6, n % 5) for n in range(20)] + [(0, 0, 1, 0), (1, 1, 2, 0)]
-    table = IDTable.build(np.array(codes), sizes)
-    decoder = FixedDecoder(sizes, 40)
-    found = beam_search(decoder, decoder.features, Trie(table), beams, settle=True)
-    numbers = set()
-    for query in range(40):
-        ids = found_ids(table, found, query)
-        depth = int(found.depth[query, 0])
-        assert len(ids) <= beams + 1 and (len(ids) == beams or depth == 2)
-        assert depth == 2 or len({codes[:2] for codes in ids} & {(0, 0), (1, 1)}) > 0
-        numbers.add((depth, len(ids)))
-    assert numbers == {(2, beams), (2, beams + 1), (3, beams)}

@@ -292,34 +292,21 @@ def test_searching_by_the_vectors_of_a_result_repeats_it(engine, options):
         assert (again.trace is None) == (result.trace is None)
 
 
-@pytest.fixture
-def threads_of_models(engine, monkeypatch) -> set[threading.Thread]:
-    """The threads on which any model of the engine ran."""
+def test_models_run_only_on_the_engines_thread(engine, monkeypatch):
     seen = set()
+    call = torch.nn.Module.__call__
 
-    def watched(function):
-        def run(*given, **named):
-            seen.add(threading.current_thread())
-            return function(*given, **named)
+    def watched(*given, **named):
+        seen.add(threading.current_thread())
+        return call(*given, **named)
 
-        return run
-
-    for model, name in (
-        *((model, "forward") for model in (engine.encoder, engine.fusion)),
-        (engine.quantizer, "encode"),
-        *((engine.retriever.finder.decoder, name) for name in ("start", "step")),
-    ):
-        monkeypatch.setattr(model, name, watched(getattr(model, name)))
-    return seen
-
-
-def test_models_run_only_on_the_engines_thread(engine, threads_of_models):
+    monkeypatch.setattr(torch.nn.Module, "__call__", watched)
     encoded = engine.encode(QUERIES)
     engine.retrieve(encoded, SearchOptions(beams=4))
     engine.dense(QUERIES, 3)
     engine.search(QUERIES)
     engine.search_encoded(encoded)
-    assert threads_of_models == {engine.batcher._thread}
+    assert seen == {engine.batcher._thread}
 
 
 @pytest.mark.parametrize(

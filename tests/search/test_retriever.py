@@ -67,21 +67,6 @@ def test_the_same_bytes_in_another_shape_are_another_picture(passed):
     assert passed == [1, 1]
 
 
-def test_an_engine_encodes_a_picture_once_for_several_instructions(tmp_path, passed):
-    engine = Engine.load(publish_tiny_run(tmp_path / "run").path, "cpu")
-    passed.clear()
-    queries = [
-        Query("a dog", picture(3), instruction) for instruction in ("Find it.", "Name it.", "")
-    ]
-
-    results = engine.search(queries)
-    (again,) = engine.search(queries[1:2])
-
-    assert sum(passed) == 1
-    assert [hit.row for hit in again.hits] == [hit.row for hit in results[1].hits]
-    np.testing.assert_allclose(again.embedding, results[1].embedding, atol=1e-6)
-
-
 def test_a_picture_that_was_remembered_does_not_pass_the_tower_in_its_search(tmp_path, passed):
     engine = Engine.load(publish_tiny_run(tmp_path / "run").path, "cpu")
     (expected,) = engine.search([Query(text="a dog", image=picture(3))])
