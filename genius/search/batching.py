@@ -157,15 +157,10 @@ def _serve(requests: SimpleQueue[_Request]) -> None:
     waiting: list[_Request] = []
     served: dict[str, float] = {}  # when a client that has other requests waiting was last served
     while True:
-        _receive(requests, waiting)
+        while not waiting or not requests.empty():
+            waiting.append(requests.get())
         if _work_on(_next_batch(waiting, served)) > 1:
             time.sleep(PAUSE)
-
-
-def _receive(requests: SimpleQueue[_Request], waiting: list[_Request]) -> None:
-    """Move all requests from the queue to `waiting`, at least one."""
-    while not waiting or not requests.empty():
-        waiting.append(requests.get())
 
 
 def _next_batch(waiting: list[_Request], served: dict[str, float]) -> list[_Request]:

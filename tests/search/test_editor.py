@@ -122,14 +122,6 @@ def test_a_working_copy_lies_beside_the_run_and_shares_its_files(editor):
     assert list(run.parent.iterdir()) == [run]
 
 
-def test_working_copies_of_killed_programs_are_deleted_and_those_in_use_are_not(tmp_path):
-    run = tmp_path / "run"
-    left = tmp_path / f".run.working.{'0' * 32}"
-    (left / "run").mkdir(parents=True)
-    with folder_for_copy(run) as first, folder_for_copy(run) as second:
-        assert first.is_dir() and second.is_dir() and first != second and not left.exists()
-
-
 def test_where_nothing_can_be_written_beside_the_run_its_copy_is_a_temporary_file(
     tmp_path, monkeypatch
 ):

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from genius.errors import UserError
-from genius.schema import MODES, ORDERS, Modality, Query, SearchOptions
+from genius.schema import ORDERS, Query, SearchOptions
 from genius.search import rerank
 from genius.search.beam import Beams
 from genius.search.candidates import Candidates, expand_beams
@@ -182,24 +182,6 @@ def engine(tmp_path_factory):
     """Of an index that keeps fused features."""
     path = tmp_path_factory.mktemp("fused") / "run"
     return Engine.load(publish_tiny_run(path, fused=True).path, "cpu")
-
-
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("modality", [None, Modality.TEXT])
-def test_the_order_is_that_of_fused_features_computed_one_by_one(
-    engine, mode, modality, monkeypatch
-):
-    monkeypatch.setattr("genius.search.candidates.SCANNED", 9)
-    encoded = engine.encode(ASKED)
-    options = SearchOptions(beams=5, k=9, mode=mode, modality=modality)
-    found = engine.retrieve(encoded, options)
-    for number in range(len(ASKED)):
-        own = found.candidates.row[found.candidates.query == number]
-        z = encoded.z[number].numpy().astype(np.float64)
-        products = [float(z @ engine.index.fused[row].astype(np.float64)) for row in own]
-        order = np.argsort(-np.array(products), kind="stable")[:9]
-        assert found.ranked.rows[number][: len(order)].tolist() == own[order].tolist()
-        assert (found.ranked.rows[number][len(order) :] == -1).all()
 
 
 @pytest.mark.parametrize("mode", ["generate", "scan"])
