@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
 
 from huggingface_hub import (
     CommitOperationAdd,
@@ -115,13 +114,12 @@ def shared_manifest(run: Run) -> str:
     """The manifest with the names alone of folders outside the run, which are nobody else's
     business.
     """
-    outside: dict[str, Any] = {
-        "sources": [Path(source).name for source in run.manifest.get("sources", [])]
-    }
-    outside["collection"] = Path(run.manifest.get("collection", "")).name
-    return json.dumps(
-        run.manifest | {key: value for key, value in outside.items() if key in run.manifest}
-    )
+    shared = dict(run.manifest)
+    if "sources" in shared:
+        shared["sources"] = [Path(source).name for source in shared["sources"]]
+    if "collection" in shared:
+        shared["collection"] = Path(shared["collection"]).name
+    return json.dumps(shared)
 
 
 def model_card(run: Run, repo: str) -> str:

@@ -16,7 +16,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, FiniteFloat
@@ -328,11 +327,7 @@ class Run:
         return self._install(part, write, {needed: self.digest(needed) for needed in built_from})
 
     def replace(
-        self,
-        part: str,
-        write: Callable[[Path], None],
-        shared: Mapping[str, str] | None = None,
-        **facts: Any,
+        self, part: str, write: Callable[[Path], None], shared: Mapping[str, str] = {}, **facts: Any
     ) -> Path:
         """Publish a changed version of a part, if neither it nor what it was built from has changed
         meanwhile.
@@ -343,7 +338,7 @@ class Run:
         published one of these parts since this object was made.
         """
         return self._install(
-            part, write, self._part(part)["built_from"], shared or {}, self._part(part), facts
+            part, write, self._part(part)["built_from"], shared, self._part(part), facts
         )
 
     def _install(
@@ -351,9 +346,9 @@ class Run:
         part: str,
         write: Callable[[Path], None],
         built_from: dict[str, str],
-        shared: Mapping[str, str] = MappingProxyType({}),
+        shared: Mapping[str, str] = {},
         present: dict[str, Any] | None = None,
-        facts: Mapping[str, Any] = MappingProxyType({}),
+        facts: Mapping[str, Any] = {},
     ) -> Path:
         """present: the entry that the manifest must still have for this part; None: whatever it has
         is replaced.

@@ -54,34 +54,20 @@ def test_text_picture_and_instructions_are_read(tmp_path):
         ({"title": "A", "asked": [FIND]}, "a text or an image"),
         ({"text": "a", "asked": [FIND]}, "0.title: Field required"),
         ({"title": "", "text": "a", "asked": [FIND]}, "0.title: String should have at least 1"),
-        ({"title": "A", "text": "a"}, "0.asked: Field required"),
         ({"title": "A", "text": "a", "asked": []}, "0.asked: Tuple should have at least 1 item"),
         (
             {"title": "A", "text": "a", "asked": [FIND] * 4},
             "0.asked: Tuple should have at most 3 items",
         ),
         (
-            {"title": "A", "text": "a", "asked": ["Find one."]},
-            "0.asked.0: Input should be an object",
-        ),
-        (
             {"title": "A", "text": "a", "asked": [{"instruction": "Find one.", "target": "photo"}]},
             "'photo' is unknown",
-        ),
-        (
-            {"title": "A", "text": "a", "asked": [{"instruction": "Find one.", "target": []}]},
-            "is unknown",
         ),
         (
             {"title": "A", "text": "x" * 301, "asked": [FIND]},
             "0.text: String should have at most 300",
         ),
-        ({"title": "A", "text": 5, "asked": [FIND]}, "0.text: Input should be a valid string"),
         ({"title": "A", "picture": "../1.webp", "asked": [FIND]}, "0.picture: String should match"),
-        (
-            {"title": "A", "picture": "/etc/hostname", "asked": [FIND]},
-            "0.picture: String should match",
-        ),
     ],
 )
 def test_what_cannot_be_shown_gets_one_sentence_that_names_the_file(tmp_path, record, reason):
@@ -101,7 +87,7 @@ def test_a_picture_that_is_none_is_named(tmp_path, name, content):
         read_examples(tmp_path)
 
 
-@pytest.mark.parametrize("content", [None, "{", "{}", "null", json.dumps([{}] * 25)])
+@pytest.mark.parametrize("content", [None, "{", "{}", json.dumps([{}] * 25)])
 def test_a_list_that_is_missing_or_none_gets_one_sentence(tmp_path, content):
     file = written(tmp_path) / "examples" / "examples.json"
     file.unlink() if content is None else file.write_text(content)

@@ -41,9 +41,7 @@ def test_json_is_read_as_the_type_that_is_asked_for(tmp_path):
         ('{"share": 1e999}', "a number out of range"),
         ('{"share": 2}', "share: Input should be less than or equal to 1"),
         ('{"size": 1000000000000}', "size: Input should be less than or equal to 1048576"),
-        ('{"size": 0}', "size: Input should be greater than or equal to 1"),
         ('{"size": "7"}', "size: Input should be a valid integer"),
-        ('{"size": true}', "size: Input should be a valid integer"),
         ('{"names": [1]}', "names.0: Input should be a valid string"),
         ('{"other": 1}', "other: Unexpected keyword argument"),
         ('{"' + 10_000 * "x" + '": 1}', "x …"),
@@ -97,7 +95,6 @@ def test_an_array_of_the_right_type_and_shape_is_read(tmp_path):
     "numbers",
     [
         np.zeros((3, 2), np.float32),
-        np.zeros((2, 3, 1), np.float32),
         np.zeros((2, 3), np.float64),
         np.zeros((2, 3), ">f4"),
         np.asfortranarray(np.zeros((2, 3), np.float32)),
@@ -150,8 +147,6 @@ def test_an_error_without_a_text_is_named_by_its_type():
         ("a red dog", "A red dog."),
         ('  "quoted"  ', "Quoted."),
         ("why?", "Why?"),
-        ("Done!", "Done!"),
-        ("", ""),
         (" \r\n ", ""),
         ('""', ""),
         ("\u200b", ""),
@@ -165,13 +160,7 @@ def test_texts_are_normalized_as_in_the_published_code(raw, normal):
 
 
 def test_only_what_no_encoder_reads_is_cut_from_a_text():
-    for text in (
-        "",
-        "a red dog",
-        " ".join(["word"] * 1_999),
-        "x" * MAX_WORD,
-        "two\nlines  and  spaces",
-    ):
+    for text in (" ".join(["word"] * 1_999), "x" * MAX_WORD, "two\nlines  and  spaces"):
         assert shorten_text(text) == text
     assert len(shorten_text("word " * 10**6)) == MAX_TEXT
     assert shorten_text(f"a {'x' * 5_000} b") == f"a {'x' * MAX_WORD} b"

@@ -107,13 +107,10 @@ COLUMN, SERIES = asdict(Column("a")), asdict(Series("a", [1.0], [2.0]))
     "foreign",
     [
         [],
-        {},
         {"encoder": [{"epoch": 0, "loss": 1.0}]},
         changed(title=7),
         changed(extra=1),
-        changed(tables=None),
         table(rows=[["a", 1.0]]),
-        table(rows=[["a", [1.0, 2.0], 1.0, 1]]),
         table(rows=[["a", True, 1.0, 1]]),
         table(rows=[["a", 10**400, 1.0, 1]]),
         table(columns=[COLUMN | {"digits": 10**9}], rows=[[1.0]]),

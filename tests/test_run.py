@@ -10,7 +10,7 @@ from safetensors.torch import save_file
 
 from genius import run as run_module
 from genius.errors import UserError
-from genius.files import sha256, write_json
+from genius.files import describe, sha256, write_json
 from genius.locks import ReadLock, deletion_lock
 from genius.run import Run
 
@@ -134,11 +134,8 @@ def test_the_temporary_folder_of_a_process_at_work_stays(run):
         write("decoder")(folder)
 
     run.publish("decoder", slow)
-    now = Run(run.path)
-    assert all(
-        (run.path / now.manifest["parts"][part]["folder"]).is_dir()
-        for part in ("decoder", "quantizer")
-    )
+    parts = Run(run.path).manifest["parts"]
+    assert all((run.path / parts[part]["folder"]).is_dir() for part in ("decoder", "quantizer"))
 
 
 def test_a_part_names_the_parts_it_was_really_built_from(run):
@@ -165,9 +162,8 @@ def test_changes_at_the_same_time_are_all_kept(run):
         thread.join(timeout=120)
     now = Run(run.path)
     assert sum(name.startswith("fact") for name in now.manifest) == 40
-    assert (run.path / now.manifest["parts"]["decoder"]["folder"]).is_dir() and len(
-        list(run.path.glob("decoder-*"))
-    ) == 1
+    folder = now.manifest["parts"]["decoder"]["folder"]
+    assert [found.name for found in run.path.glob("decoder-*")] == [folder]
     assert not list(run.path.glob(".*.*"))
 
 
@@ -194,10 +190,8 @@ def test_a_changed_version_of_a_part_shares_files_and_the_version_before_goes_wi
     )
     assert (second / "c").stat().st_ino == before and first.exists()
     now = Run(run.path).manifest
-    assert (
-        now["parts"]["index"]["built_from"] == {"encoder": run.digest("encoder")}
-        and now["note"] == "changed"
-    )
+    assert now["parts"]["index"]["built_from"] == {"encoder": run.digest("encoder")}
+    assert now["note"] == "changed"
     third = run.replace("index", lambda folder: (folder / "b").write_text("BB"), {"a": "c"})
     assert {folder.name for folder in run.path.glob("index-*")} == {first.name, third.name}
     reader.release()
@@ -236,7 +230,7 @@ def test_a_version_made_from_what_was_replaced_meanwhile_is_refused(run, part):
 def test_a_full_or_protected_disk_is_one_sentence_and_the_run_stays_as_it_was(
     run, monkeypatch, error, words, at
 ):
-    before = {file: file.read_bytes() for file in run.path.rglob("*") if file.is_file()}
+    before = describe(run.path)
 
     def fail(*_):
         raise error
@@ -245,11 +239,8 @@ def test_a_full_or_protected_disk_is_one_sentence_and_the_run_stays_as_it_was(
         monkeypatch.setattr(run_module, "write_json", fail)
     with pytest.raises(UserError, match=f"{words}.*; nothing was changed"):
         run.publish("encoder", fail if at == "part" else write("another encoder"))
-    assert {file: file.read_bytes() for file in run.path.rglob("*") if file.is_file()} == before
-    assert {folder.name[:-9] for folder in run.path.iterdir() if folder.is_dir()} == {
-        "encoder",
-        "fusion",
-    }
+    assert describe(run.path) == before
+    assert len([folder for folder in run.path.iterdir() if folder.is_dir()]) == 2
 
 
 def test_not_a_number_becomes_null_in_json_and_is_refused_in_a_manifest(run):
@@ -292,13 +283,9 @@ def test_a_manifest_that_is_none_is_refused_in_one_sentence(tmp_path, text):
     ("settings", "place"),
     [
         ([], "settings"),
-        ({"index": []}, "settings.index"),
-        ({"index": {"thumbnail_side": "x"}}, "settings.index.thumbnail_side"),
         ({"index": {"thumbnail_side": 0}}, "settings.index.thumbnail_side"),
-        ({"decoder": "x"}, "settings.decoder"),
         ({"decoder": {"self_queries": 1}}, "settings.decoder.self_queries"),
         ({"encoder": {"rows": [3]}}, "settings.encoder.rows.0"),
-        ({"quantizer": {"rows": "3:shapes"}}, "settings.quantizer.rows"),
     ],
 )
 def test_settings_of_a_wrong_type_are_refused_in_one_sentence(tmp_path, settings, place):
@@ -312,20 +299,10 @@ def test_settings_of_a_wrong_type_are_refused_in_one_sentence(tmp_path, settings
         Run(tmp_path)
 
 
-def test_settings_that_only_training_reads_may_be_any(tmp_path):
-    settings = {
-        "index": {"pool": "x", "thumbnail_side": 20},
-        "decoder": {"rows": ["3:shapes"]},
-        "later": {"x": []},
-    }
-    (tmp_path / "manifest.json").write_text(
-        json.dumps({"format": 1, "parts": {}, "settings": settings})
-    )
-    assert Run(tmp_path).manifest["settings"] == settings
-
-
 def test_settings_that_a_run_does_not_record_have_their_defaults(tmp_path):
     run = Run(tmp_path)
     assert run.settings.index.thumbnail_side == 192 and not run.settings.decoder.self_queries
-    run.record(settings={"seed": 7, "encoder": {"rows": ("0:mscoco",), "epochs": 3}})
+    settings = {"later": {"x": []}, "encoder": {"rows": ["0:mscoco"], "epochs": 3}}
+    run.record(settings=settings)
+    assert Run(tmp_path).manifest["settings"] == settings, "only training reads the others"
     assert run.settings.encoder.rows == ["0:mscoco"] and run.settings.decoder.rows == []
