@@ -47,11 +47,11 @@ class Modality(IntEnum):
     def from_mbeir(cls, name: str) -> Self:
         """From the name in M-BEIR files; raises ValueError that lists the choices."""
         try:
-            return MODALITY_OF[name]
-        except KeyError:
+            return cls(MBEIR_NAMES.index(name))
+        except ValueError:
             raise ValueError(
                 f"modality {quoted(name)} is unknown; expected one of "
-                f"{', '.join(map(repr, MODALITY_OF))}"
+                f"{', '.join(map(repr, MBEIR_NAMES))}"
             ) from None
 
     @classmethod
@@ -80,8 +80,7 @@ READINGS = {  # what a request can ask for, and the modality of such results
 READINGS_OF_PICTURES = ("entry", "caption", "similar", "change", "answer", "page")
 READINGS_OF_WORDS = ("photo", "entry", "paraphrase", "page")  # of requests without
 UNREAD = "none"  # in place of a reading: the words are content as they stand
-MBEIR_NAMES = {Modality.IMAGE: "image", Modality.TEXT: "text", Modality.PAIR: "image,text"}
-MODALITY_OF = {name: modality for modality, name in MBEIR_NAMES.items()}
+MBEIR_NAMES = ("image", "text", "image,text")  # of modalities, by their values
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,8 +104,8 @@ class Engine:
         self.retriever = self.retriever_type(
             encoder, fusion, quantizer, decoder, self.device, normalize, request_reader
         )
-        self.encoder, self.fusion = self.retriever.encoder, self.retriever.fusion
-        self.quantizer, self.decoder = self.retriever.quantizer, self.retriever.decoder
+        self.encoder, self.fusion = encoder, fusion
+        self.quantizer, self.decoder = quantizer, decoder
         self.match_words = MatchWords(run)
         self.snapshots = Snapshots(index, self.device, run)
         self.batcher = engine_thread()

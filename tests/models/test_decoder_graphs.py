@@ -13,7 +13,7 @@ from genius.search.beam import beam_search
 from genius.search.candidates import CandidateFinder
 from genius.trie.trie import Trie
 from tests.models.test_incremental_decoder import queries
-from tests.search.test_beam_with_decoder import build
+from tests.search.test_beam import TINY_SIZES, build
 from tests.search.tiny import DIM, tiny_decoder
 
 
@@ -40,7 +40,7 @@ class Recorder:
 
 def searches(decoder: IncrementalDecoder) -> list[torch.Tensor]:
     """What ten queries find, one after the other, in several ways."""
-    _, trie, _ = build()
+    _, trie, _ = build(70, TINY_SIZES)
     finder = CandidateFinder(decoder)
     found = []
     for number in range(10):
@@ -96,7 +96,7 @@ def test_graphs_that_were_forgotten_and_recorded_again_give_what_computed_steps_
 def test_after_many_numbers_of_beams_searches_with_the_last_ones_are_still_replayed(monkeypatch):
     monkeypatch.setattr(decoder_graphs, "MAX_GRAPHS", 12)  # for two searches
     record = Recorder()
-    trie = build()[1]
+    trie = build(70, TINY_SIZES)[1]
     graphed, (z, _) = GraphedDecoder(tiny_decoder(), record=record), queries(1)
     for beams in (2, 3, 4, 5, 6, 7, 6):
         beam_search(graphed, z, trie, beams)
@@ -129,7 +129,7 @@ def test_batches_are_computed_and_leave_the_graphs_as_they_are():
     model, record, (z, _) = tiny_decoder(), Recorder(), queries(3)
     graphed = GraphedDecoder(model, record=record)
     computed = IncrementalDecoder(model)
-    trie = build()[1]
+    trie = build(70, TINY_SIZES)[1]
     for features in (z[:1], z, z[1:2], z[1:], z[2:]):
         found, expected = (
             beam_search(decoder, features, trie, 6) for decoder in (graphed, computed)
@@ -143,7 +143,7 @@ def test_a_gpu_replays_what_it_computes(caplog):
     model = tiny_decoder().cuda()
     graphed = decoder_for_search(model)
     computed = IncrementalDecoder(model)
-    on_gpu = Trie(build()[0], "cuda")
+    on_gpu = Trie(build(70, TINY_SIZES)[0], "cuda")
     for z in torch.nn.functional.normalize(torch.randn(5, 1, DIM, device="cuda"), dim=-1):
         for settle in (False, True):
             found, expected = (

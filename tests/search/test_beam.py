@@ -2,12 +2,17 @@ import numpy as np
 import pytest
 import torch
 
+from genius.models.incremental_decoder import IncrementalDecoder
 from genius.search.beam import SURPLUS, TRACE_FACTOR, Continuations, Prefixes, Recorder, beam_search
+from genius.search.scan import Codewords, Scan
 from genius.trie.ids import IDTable
+from genius.trie.pool import Pool
 from genius.trie.trie import Trie
 from tests.search.fixed_decoder import FixedDecoder
+from tests.search.tiny import CODES, DIM, tiny_decoder
 
 SIZES = (3, 4, 5, 6)
+TINY_SIZES = (3, CODES, CODES, CODES)
 QUERIES = 3
 WEIGHTS = pytest.mark.parametrize("weight", [1.0, 0.4, 0.0])
 
@@ -216,3 +221,26 @@ def test_a_search_that_settles_stops_decoding_a_query_whose_beams_have_one_id_le
                 decoder.gains(query, codes[:level], 1.0)[0][codes[level]] for level in range(depth)
             )
             assert score == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("geometry, weight", [(False, 1.0), (True, 1.0), (False, 0.3)])
+@torch.inference_mode()
+def test_a_wide_beam_agrees_with_teacher_forcing_and_scanning_every_id(geometry, weight):
+    table, trie, ids = build(70, TINY_SIZES)
+    decoder = tiny_decoder(geometry)
+    drawn = torch.randn(QUERIES, DIM, generator=torch.Generator().manual_seed(3))
+    z = torch.nn.functional.normalize(drawn, dim=-1)
+    numbers = torch.tensor(list(ids))
+
+    codes = torch.tensor(list(ids.values())).repeat(QUERIES, 1)
+    logits = decoder(z.repeat_interleave(len(ids), dim=0), codes)
+    tokens = codes + torch.tensor(decoder.config.offsets)
+    forced = logits.log_softmax(-1).gather(-1, tokens[..., None]).sum((1, 2)).view(QUERIES, -1)
+    scanned = Scan(Pool(table, trie), Codewords(decoder.codebooks)).best(z, len(table))
+    of_items = torch.empty(QUERIES, len(table)).scatter_(1, scanned.positions, scanned.scores)
+    distances = decoder.blend_scale * of_items[:, numbers]
+    expected = (weight * forced + (1 - weight) * distances).sort(descending=True)
+
+    found = beam_search(IncrementalDecoder(decoder), z, trie, len(table), decoder_weight=weight)
+    torch.testing.assert_close(found.scores, expected.values, rtol=1e-4, atol=1e-4)
+    assert torch.equal(found.low, numbers[expected.indices])
