@@ -17,7 +17,7 @@ from genius.run import expect_run
 ATTEMPTS = 3  # of a partition whose worker ends
 
 
-class PartEncoder:
+class PartitionEncoder:
     """Encodes partitions; one an actor, which loads the models once."""
 
     def __init__(self, run: str, source: str, of: int):
@@ -52,7 +52,7 @@ def index_source(run: Path, source: str, of: int, actors: int | None, address: s
     size = min(actors or gpus or 2, of)
     parts = ray.data.from_items([{"id": number} for number in range(of)], override_num_blocks=of)
     done = parts.map(
-        PartEncoder,
+        PartitionEncoder,
         fn_constructor_args=(str(run.resolve()), source, of),
         compute=ray.data.ActorPoolStrategy(size=size),
         num_gpus=1 if gpus else 0,

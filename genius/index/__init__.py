@@ -1,1 +1,1 @@
-"""What can be found: the IDs, embeddings and records of items on disk, in segments and versions."""
+"""What can be found: IDs, embeddings and records of items on disk, in segments and snapshots."""

@@ -15,13 +15,14 @@ python -m genius.index RUN compact           merge all segments into one
 
 import shlex
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
 from genius.commands import command_parser
 from genius.errors import exit_on_user_error
 from genius.index import partitions, update
-from genius.index.check import TRAINING, DriftReport, advice, description, problems
+from genius.index.check import TRAINING, DriftReport, description, problems
 from genius.index.duplicates import count_versions
 from genius.index.item_source import ItemSource, read_item_source
 from genius.index.store import Index, load_index, load_newer_index
@@ -65,47 +66,30 @@ def main(arguments: list[str] | None = None) -> int:
             parser.error(
                 "--replace does not go with --partition and --commit; replace items in one process"
             )
-        part_or_all = options.partition, options.commit
-        return add(
-            options.run,
-            options.source,
-            options.device,
-            options.replace,
-            options.keep_versions,
-            *part_or_all,
-        )
+        return add(options)
     if options.command == "remove":
         return remove(options.run, options.ids)
     return {"check": check, "compact": compact}[options.command](options.run)
 
 
-def add(
-    run: Path,
-    source: str,
-    device: str | None,
-    replace: bool = False,
-    keep_versions: bool = False,
-    partition: str | None = None,
-    commit: int | None = None,
-) -> int:
-    """Add the items of a source. Returns the exit status: 0, or 1 if an image was unreadable.
-
-    replace: changed items take the place of those with their ids. partition, commit: see
-    partitions.py.
-    """
+def add(options: Namespace) -> int:
+    """Add the items of a source. Returns the exit status: 0, or 1 if an image was unreadable."""
+    run: Path = options.run
     sources: list[ItemSource] = []
 
     def read(dataset: int) -> ItemSource:
-        sources.append(read_item_source(source, dataset, keep_versions))
+        sources.append(read_item_source(options.source, dataset, options.keep_versions))
         return sources[-1]
 
-    if commit is not None:
-        added = partitions.commit(run, read, commit)
-    elif partition is not None:
-        share = partitions.Share.parse(partition)
-        added = partitions.encode_partition(run, read, update.Models.load(run, device), share)
+    if options.commit is not None:
+        added = partitions.commit(run, read, options.commit)
+    elif options.partition is not None:
+        share = partitions.Share.parse(options.partition)
+        models = update.Models.load(run, options.device)
+        added = partitions.encode_partition(run, read, models, share)
     else:
-        added = update.add(run, read, update.Models.load(run, device), replace)
+        models = update.Models.load(run, options.device)
+        added = update.add(run, read, models, options.replace)
     print(*sources[-1].notes, added, sep="\n")
     if added.replaced:
         print(f"replaced {_listed(added.replaced)}")
@@ -119,12 +103,12 @@ def add(
             "has for these ids; "
             "to replace them: add --replace"
         )
-    if added.new and partition is None:
+    if added.new and options.partition is None:
         index = opened(run)
         if versions := count_versions(index, index.n - added.new):
             are = "picture is a version" if versions == 1 else "pictures are versions"
             print(f"{versions:,} {are} of items that are here")
-        _advise(run, index)
+        _advise(run, DriftReport.of(index))
     return 1 if added.unreadable else 0
 
 
@@ -155,7 +139,7 @@ def check(run: Path) -> int:
     drift = DriftReport.of(index)
     print(description(index, drift))
     print(f"problems: {count:,}")
-    if not _advise(run, index, drift):
+    if not _advise(run, drift):
         print("no need to train again")
     return 1 if count else 0
 
@@ -179,9 +163,9 @@ def _listed(ids: Sequence[str]) -> str:
     return f"{len(ids):,}: {', '.join(ids[:SHOWN])}{more}"
 
 
-def _advise(run: Path, index: Index, drift: DriftReport | None = None) -> bool:
+def _advise(run: Path, drift: DriftReport) -> bool:
     """Print what to do. Returns whether there is anything."""
-    sentences = advice(index, drift or DriftReport.of(index))
+    sentences = drift.warnings()
     sources = Run(run).manifest.get("sources")  # of a run that training.folder made
     again = (
         shlex.join(["python", "-m", "training.folder", *sources, "ADDED", "NEW_RUN", "--train"])

@@ -27,7 +27,6 @@ MAX_FAR = 0.15  # share of added items that are far from their IDs; it was half 
 MIN_TRAINED = 50  # trained items of a modality that are enough to compare with
 MAX_BUCKET_GROWTH = 2.0  # times as many items in a bucket as after training
 TRAINING = "python -m training COLLECTION RUN"
-COMPACT = "python -m genius.index RUN compact"
 TRAIN_AGAIN = f"Train again on a collection with items like these: {TRAINING}"
 LENGTH_TOLERANCE = 0.01  # by which the length of a stored embedding may differ from 1
 
@@ -55,7 +54,6 @@ class DriftReport:
 
     trained: int
     added: int
-    compared: int  # added items with known reconstruction errors
     error: float | None  # mean of the trained items; None: unknown
     added_error: float | None
     far: int  # added items that lie farther from their IDs than nearly all trained ones
@@ -70,29 +68,23 @@ class DriftReport:
         everything = Buckets.of(index.pool().table)
         before: Buckets | None = everything
         if trained < index.n:
-            before = (
-                Buckets.of(IDTable.from_packed(index.packed[:trained], index.code_sizes))
-                if trained
-                else None
-            )
-        errors = np.full(index.n, np.nan, np.float32) if index.errors is None else index.errors
-        known = ~np.isnan(errors)
+            packed = index.packed[:trained]
+            before = Buckets.of(IDTable.from_packed(packed, index.code_sizes)) if trained else None
+        errors = None if index.distances is None else index.distances[:, 0]
         far = np.zeros(index.n, dtype=bool)
         unseen = {}
         for modality in Modality:
             of_it = index.modalities == modality
-            trained_errors = errors[:trained][(of_it & known)[:trained]]
-            new = int(of_it[trained:].sum())
-            if len(trained_errors) >= MIN_TRAINED:
-                far |= of_it & (errors > np.quantile(trained_errors, QUANTILE))
-            elif new and of_it[:trained].sum() < MIN_TRAINED:
-                unseen[modality] = new
+            if of_it[:trained].sum() < MIN_TRAINED:
+                if new := int(of_it[trained:].sum()):
+                    unseen[modality] = new
+            elif errors is not None:
+                far |= of_it & (errors > np.quantile(errors[:trained][of_it[:trained]], QUANTILE))
         return cls(
             trained,
             index.config.grown,
-            int(known[trained:].sum()),
-            _mean(errors[:trained][known[:trained]]),
-            _mean(errors[trained:][known[trained:]]),
+            _mean(errors[:trained]) if errors is not None else None,
+            _mean(errors[trained:]) if errors is not None else None,
             int(far[trained:].sum()),
             unseen,
             before,
@@ -114,9 +106,9 @@ class DriftReport:
                 "the run was trained on fewer "
                 f"than {MIN_TRAINED}: their IDs may be poor. {TRAIN_AGAIN}"
             )
-        if self.far > max(1, MAX_FAR * self.compared):
+        if self.far > max(1, MAX_FAR * self.added):
             sentences.append(
-                f"{self.far / self.compared:.0%} of {self.compared:,} added items are "
+                f"{self.far / self.added:.0%} of {self.added:,} added items are "
                 "farther from their IDs "
                 f"than {QUANTILE:.0%} of the trained ones ({EXPECTED_FAR:.0%} is "
                 f"expected). {TRAIN_AGAIN}"
@@ -169,7 +161,7 @@ def datasets(index: Index) -> list[Dataset]:
 def problems(run: Path, index: Index) -> Iterator[str]:
     """Yield a sentence for each file or item that is not as it was written. Reads all files once.
 
-    Raises UserError if the run names another version of the index by now.
+    Raises UserError if the run names another snapshot of the index by now.
     """
     entry = Run(run).manifest["parts"][PART]
     if entry["folder"] != index.folder.name:
@@ -220,14 +212,6 @@ def description(index: Index, drift: DriftReport) -> str:
     if drift.error is not None:
         lines.append(f"distance of features from their IDs, squared: {drift.error:.4f}")
         if drift.added_error is not None:
-            far = f"{drift.far:,} of {drift.compared:,} far from their IDs"
+            far = f"{drift.far:,} of {drift.added:,} far from their IDs"
             lines[-1] += f"; added items {drift.added_error:.4f}, {far}"
     return "\n".join(lines)
-
-
-def advice(index: Index, drift: DriftReport) -> list[str]:
-    """Sentences that say what to do; none if all is well."""
-    sentences = drift.warnings()
-    if removed := index.config.removed:  # by an older version of the program
-        sentences.append(f"{removed:,} removed items are still in its files; erase them: {COMPACT}")
-    return sentences

@@ -4,18 +4,22 @@ same image; and count new pictures that are versions of others, which stay items
 Images are the same if the encoder maps them to the same embedding, up to rounding. Then their IDs
 are the same, too, so only items of one bucket are compared.
 
-Shapes: n items, d embedding dim, p pairs.
+Shapes: n items, k of them that are kept, m new ones, d embedding dim, M levels, p pairs.
 """
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import numpy as np
 
 from genius.collections.images import open_image
 from genius.collections.versions import ALIKE, are_versions, small
+from genius.index.segments import ConcatenatedArray
 from genius.index.store import Index
-from genius.schema import Modality
-from genius.trie.ids import IDTable, expand_ranges
+from genius.index.writing import MAX_EXAMPLES
+from genius.schema import Item, Modality
+from genius.trie.ids import IDTable, expand_ranges, pack
 
 # distance of two embeddings in fp16 that were the same before they were rounded
 MAX_DISTANCE = 1e-3
@@ -24,6 +28,66 @@ NEAREST = 5  # pictures, by their embeddings, that a new one is compared with as
 MOST_PAIRS = 2**30  # of a new picture and an older one: a minute on one processor
 PICTURES, OLDER = 256, 2**14  # new and older ones whose embeddings are compared together
 PAIR_BLOCK = 16_384  # pairs compared together
+
+
+def content_hash(item: Item) -> int:
+    """Equal for equal modality and text."""
+    return int.from_bytes(
+        hashlib.blake2b(f"{item.modality:d} {item.text}".encode(), digest_size=8).digest()
+    )
+
+
+def find_copies(
+    index: Index,
+    kept: np.ndarray,
+    new: Iterable[Item],
+    codes: np.ndarray,
+    embeddings: ConcatenatedArray,
+    contents: np.ndarray,
+) -> tuple[np.ndarray, tuple[tuple[str, str], ...]]:
+    """Which new items (m,) bool are copies of the kept rows (k,) of the index, or of earlier new
+    ones; and of the first copies their names, and those of whose copies they are: of the index by
+    their ids, too.
+
+    Of the new items: codes (m, M), embeddings (m, d), contents (m,) of `content_hash`.
+    """
+    packed = np.concatenate([index.packed[kept], pack(codes, index.code_sizes)])
+    rows = np.concatenate([kept, np.arange(index.n, index.n + len(codes))])
+    vectors = ConcatenatedArray([index.embeddings, embeddings], rows)
+
+    def content(places: np.ndarray) -> np.ndarray:
+        indexed = places < len(kept)
+        hashes = np.empty(len(places), dtype=np.uint64)
+        hashes[~indexed] = contents[places[~indexed] - len(kept)]
+        hashes[indexed] = [content_hash(item) for item in index.items(rows[places[indexed]])]
+        return hashes
+
+    table = IDTable.from_packed(packed, index.code_sizes)
+    copied = find_duplicates(table, len(kept), vectors.__getitem__, content)  # a place, or −1
+    return copied >= 0, _examples(index, kept, new, copied)
+
+
+def _examples(
+    index: Index, kept: np.ndarray, new: Iterable[Item], copied: np.ndarray
+) -> tuple[tuple[str, str], ...]:
+    """copied (m,): the place of the original among the kept rows (k,) and then the new items."""
+    places = {int(row): int(copied[row]) for row in np.flatnonzero(copied >= 0)[:MAX_EXAMPLES]}
+    if not places:
+        return ()
+    mentioned = {*places, *(place - len(kept) for place in places.values())}
+    named = {row: _name(item) for row, item in enumerate(new) if row in mentioned}
+
+    def original(name: str, place: int) -> str:
+        if place >= len(kept):
+            return named[place - len(kept)]
+        (item,) = index.items(kept[[place]])
+        return f"item {item.id}" if _name(item) == name else f"item {item.id}, {_name(item)}"
+
+    return tuple((named[row], original(named[row], place)) for row, place in places.items())
+
+
+def _name(item: Item) -> str:
+    return Path(item.image).name if item.image else item.text
 
 
 def find_duplicates(

@@ -18,10 +18,8 @@ MAX_ITEMS = 2**31 - 1  # positions are int32
 MAX_SEGMENTS = 10_000
 MAX_LEVELS = 256
 DISTANCES = "distances.npy"
-ERRORS = "errors.npy"  # in place of them, of older runs
 # of the index, not of a segment
-ROW_FILES = (CONFIG, "ids.npy", "modalities.npy", DISTANCES, ERRORS)
-ROWS = "rows.npy"  # of older runs, whose segments still hold removed items
+ROW_FILES = (CONFIG, "ids.npy", "modalities.npy", DISTANCES)
 
 
 class Instruction(NamedTuple):
@@ -50,15 +48,10 @@ class IndexConfig:
         """Items that were added since the run was trained."""
         return self.n - self.trained
 
-    @property
-    def removed(self) -> int:
-        """Removed items that an older run still holds in its segments."""
-        return sum(self.segments) - self.n
-
     def check(self) -> None:
         """Raises ValueError if a size is out of range."""
         if not (
-            0 < self.n <= sum(self.segments) <= MAX_ITEMS
+            0 < self.n == sum(self.segments) <= MAX_ITEMS
             and min(self.segments) > 0
             and 0 <= self.trained <= self.n
             and self.last_dataset >= -1

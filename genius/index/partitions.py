@@ -17,14 +17,13 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
-from itertools import chain, compress, islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Self
 
 import numpy as np
 from pydantic import BaseModel
 
-from genius.encoding.quantize import quantize_all, squared_distances
 from genius.errors import UserError
 from genius.files import (
     describe,
@@ -35,7 +34,7 @@ from genius.files import (
     write_json,
     written_aside,
 )
-from genius.index.compaction import merge_segments
+from genius.index.duplicates import content_hash, find_copies
 from genius.index.erasing import PARTITIONS
 from genius.index.item_source import ItemSource
 from genius.index.layout import (
@@ -46,21 +45,11 @@ from genius.index.layout import (
     read_config,
     segment_folder,
 )
+from genius.index.new_items import Models, encode, find_new_items
 from genius.index.segments import FILES, FUSED, LOOKUP, ConcatenatedArray
+from genius.index.snapshot import StoredRows, changing_index, merge_segments, write_snapshot
 from genius.index.store import Index, load_index
-from genius.index.update import (
-    Added,
-    Models,
-    StoredRows,
-    changing_index,
-    content_hash,
-    copy_examples,
-    encode,
-    extend,
-    find_copies,
-    find_new_items,
-    next_dataset,
-)
+from genius.index.update import Added, next_dataset
 from genius.index.writing import MAX_EXAMPLES, write_index, write_rows
 from genius.reading import EXACT, damage_explained, read_json
 from genius.run import FileEntry, Run
@@ -98,7 +87,7 @@ class Share:
         return f"{self.number}/{self.of}"
 
 
-class PartRecord(BaseModel):
+class PartitionRecord(BaseModel):
     """The content of partition.json."""
 
     model_config = EXACT
@@ -120,13 +109,13 @@ def encode_partition(
     index = load_index(opened)
     source = read(next_dataset(opened, index))
     begin, end = share.bounds(sum(1 for _ in source.items()))
-    part = replace(source, items=lambda: islice(source.items(), begin, end))
-    folder = _folder(opened, index, share, part.items(), source)
+    partition = replace(source, items=lambda: islice(source.items(), begin, end))
+    folder = _folder(opened, index, share, partition.items(), source)
     if done := _record(folder):
         return done.added
     outcome = f"partition {share} is not done; make it again"
     with disk_errors_explained(run, outcome), written_aside(folder, folder=True) as aside:
-        added = _write(aside, opened, index, part, models)
+        added = _write(aside, opened, index, partition, models)
         files = describe(aside)
         write_json(aside / RECORD, {"added": asdict(added), "files": files})
         for name in files:
@@ -195,21 +184,21 @@ def _size(source: ItemSource, item: Item) -> int:
         return -1
 
 
-def _record(folder: Path) -> PartRecord | None:
+def _record(folder: Path) -> PartitionRecord | None:
     """Of a partition that is done; None if it is not, or not whole."""
     if not (folder / RECORD).is_file():
         return None
     with damage_explained(
         f"{folder / RECORD} does not describe a partition", "delete its folder, and make it again"
     ):
-        record = read_json(folder / RECORD, PartRecord)
+        record = read_json(folder / RECORD, PartitionRecord)
     for name, file in record.files.items():
         if not (folder / name).is_file() or (folder / name).stat().st_size != file.bytes:
             return None
     return record
 
 
-def _checked(folder: Path, share: Share) -> PartRecord:
+def _checked(folder: Path, share: Share) -> PartitionRecord:
     """Raises UserError unless the partition is done and its files are those that were written."""
     record = _record(folder)
     if record is None:
@@ -225,42 +214,37 @@ def _checked(folder: Path, share: Share) -> PartRecord:
     return record
 
 
-def _write(folder: Path, run: Run, index: Index, part: ItemSource, models: Models) -> Added:
-    """Fill a folder with the index of the new items of a part, if there are any; as `update.add`
-    makes it.
+def _write(folder: Path, run: Run, index: Index, source: ItemSource, models: Models) -> Added:
+    """Fill a folder with the index of the new items of a partition, if there are any, as
+    `update.add` makes it.
     """
-    new = find_new_items(index, part, replaces=False)
-    complaints = list[str]()
-    count = len(new.kinds)
+    new = find_new_items(index, source, replaces=False)
+    if not len(new.kinds):
+        return Added(0, new.skipped, 0, 0, new.changed, ())
+    features = folder / "features"
+    encoded = encode(run, new, models, features)
     pictured = new.kinds["pictured"]
-    readable = np.ones(count, dtype=bool)
+    if not encoded.readable[pictured].any() and pictured.sum() >= MANY:
+        raise UserError(
+            f"none of {pictured.sum():,} pictures can be read, e.g. {encoded.complaints[0]}"
+        )
+    count = len(encoded.codes)
     if count:
-        models.encoder.check()
-        files = encode(run, part, new, models, complaints, folder / "features")
-        readable = files.arrays["masks"][:, 0] | ~pictured
-        if not readable[pictured].any() and pictured.sum() >= MANY:
-            raise UserError(
-                f"none of {pictured.sum():,} pictures can be read, e.g. {complaints[0]}"
-            )
-        rows = np.flatnonzero(readable)
-        if len(rows):
-            fused = files.fused(run.digest("fusion"))[:, 0]
-            codes = quantize_all(fused, new.kinds["modality"], models.quantizer)
-            write_index(
-                folder,
-                compress(new.items(part), readable),
-                codes[rows],
-                files.arrays["embedding"][rows],
-                index.code_sizes,
-                image_path=part.image_path,
-                instructions=index.instructions,
-                fused=None if index.fused is None else fused[rows],
-                thumbnail_side=run.settings.index.thumbnail_side,
-                distances=squared_distances(fused, codes, models.quantizer)[rows],
-            )
-        remove_folder(files.folder)
-    lost = int((~readable).sum())
-    return Added(count - lost, new.skipped, 0, lost, new.changed, tuple(complaints[:MAX_EXAMPLES]))
+        write_index(
+            folder,
+            encoded.items(),
+            encoded.codes,
+            encoded.embeddings,
+            index.code_sizes,
+            image_path=source.image_path,
+            instructions=index.instructions,
+            fused=None if index.fused is None else encoded.fused,
+            thumbnail_side=run.settings.index.thumbnail_side,
+            distances=encoded.distances,
+        )
+    remove_folder(features)
+    complaints = tuple(encoded.complaints[:MAX_EXAMPLES])
+    return Added(count, new.skipped, 0, len(new.kinds) - count, new.changed, complaints)
 
 
 def _joined(folder: Path, partitions: list[Path], index: Index) -> Index:
@@ -300,17 +284,16 @@ def _add_joined(run: Run, index: Index, joined: Index, added: Added) -> Added:
                 f"the source has two items with id {items[twice[0]].id!r}; rename or remove one"
             )
     rows = np.flatnonzero(fresh)
-    copied = np.full(len(rows), -1)
-    indexed = np.arange(index.n)
-    if len(rows):
-        embeddings = ConcatenatedArray([joined.embeddings], rows)
-        copied = find_copies(index, indexed, joined.codes(rows), embeddings, contents[rows])
-    copies = copied >= 0
     blocks = (joined.items(rows[start : start + LOOKUP]) for start in range(0, len(rows), LOOKUP))
-    examples = copy_examples(
-        index, indexed, chain.from_iterable(blocks), copied, np.arange(len(rows))
+    is_copy, examples = find_copies(
+        index,
+        np.arange(index.n),
+        chain.from_iterable(blocks),
+        joined.codes(rows),
+        ConcatenatedArray([joined.embeddings], rows),
+        contents[rows],
     )
-    kept = rows[~copies]
+    kept = rows[~is_copy]
     distances = joined.distances
     assert distances is not None  # every partition has them
 
@@ -319,12 +302,12 @@ def _add_joined(run: Run, index: Index, joined: Index, added: Added) -> Added:
         return StoredRows(joined.packed[kept], joined.modalities[kept], distances[kept])
 
     if len(kept):
-        extend(run, index, write)
+        write_snapshot(run, index, added=write)
     known = joined.n - len(rows)
     return replace(
         added,
         new=len(kept),
         skipped=added.skipped + known,
-        duplicate=int(copies.sum()),
+        duplicate=int(is_copy.sum()),
         copies=examples,
     )

@@ -8,9 +8,6 @@ were written.
     thumbnails.sqlite   number in the segment -> WebP; an image that several of its items share is
                         kept once
 
-A position is an item's number in all segments together. In older runs segments still hold removed
-items: rows number those that remain, in the same order.
-
 Shapes: n rows, t requested rows, s segments, d embedding dim.
 """
 
@@ -25,7 +22,6 @@ import numpy as np
 from genius.errors import UserError
 from genius.index.database import ReadOnlyDatabase, placeholders
 from genius.schema import Item, Modality
-from genius.trie.ids import search_sorted
 
 EMBEDDINGS, ITEMS, THUMBNAILS = FILES = ("embeddings.npy", "items.sqlite", "thumbnails.sqlite")
 FUSED = "fused.npy"
@@ -47,56 +43,35 @@ DATASET = (
 )
 
 
-class RowMap:
-    """Maps rows to positions in the segments."""
+def by_segment(
+    starts: np.ndarray, rows: np.ndarray
+) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Of each segment with any of the rows (t,): its number, which ones (≤ t,), and their numbers
+    in it (≤ t,). starts (s + 1,): the first row of each segment, then n.
+    """
+    segment = np.searchsorted(starts, rows, side="right") - 1
+    for number in np.unique(segment).tolist():
+        chosen = np.flatnonzero(segment == number)
+        yield number, chosen, rows[chosen] - starts[number]
 
-    def __init__(self, sizes: Sequence[int], kept: np.ndarray | None = None):
-        """sizes (s,): items of each segment. kept (n,): their positions, ascending; None: none was
-        removed.
-        """
-        self.starts = np.cumsum([0, *sizes])
-        self.kept = kept
 
-    def __len__(self) -> int:
-        """n."""
-        return int(self.starts[-1]) if self.kept is None else len(self.kept)
-
-    def positions(self, rows: np.ndarray) -> np.ndarray:
-        """Rows (t,) -> positions (t,). Raises IndexError for a row that does not exist."""
-        outside = (rows < 0) | (rows >= len(self))
-        if outside.any():
-            raise IndexError(f"an index of {len(self)} items has no row {rows[outside][0]}")
-        return rows if self.kept is None else self.kept[rows].astype(np.int64)
-
-    def rows(self, positions: np.ndarray) -> np.ndarray:
-        """Positions (t,) -> rows (t,); −1 for a position of −1 and for removed items."""
-        if self.kept is None:
-            return positions
-        place = search_sorted(self.kept, positions)
-        return np.where(
-            (positions >= 0) & (self.kept[np.minimum(place, len(self) - 1)] == positions), place, -1
-        )
-
-    def split(self, positions: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """Of each segment with any of the positions (t,): its number, which ones (≤ t,), and their
-        numbers in it (≤ t,).
-        """
-        segment = np.searchsorted(self.starts, positions, side="right") - 1
-        for number in np.unique(segment).tolist():
-            chosen = np.flatnonzero(segment == number)
-            yield number, chosen, positions[chosen] - self.starts[number]
+def _expect_rows(rows: np.ndarray, n: int) -> None:
+    outside = (rows < 0) | (rows >= n)
+    if outside.any():
+        raise IndexError(f"an index of {n} items has no row {rows[outside][0]}")
 
 
 class ConcatenatedArray:
     """Arrays (m, d) of several segments, indexed like one array of n rows, without copying them."""
 
-    def __init__(self, arrays: Sequence[np.ndarray | Self], kept: np.ndarray | None = None):
-        """arrays: of each segment, (m, d) each. kept (n,): positions of the rows, ascending; None:
-        all.
+    def __init__(self, arrays: Sequence[np.ndarray | Self], chosen: np.ndarray | None = None):
+        """arrays: of each segment, (m, d) each. chosen (n,): the rows of all of them together that
+        are rows of this one; None: all.
         """
-        self._arrays = arrays
-        self._places = RowMap([len(array) for array in arrays], kept)
-        self.shape: tuple[int, ...] = (len(self._places), *arrays[0].shape[1:])
+        self._arrays, self._chosen = arrays, chosen
+        self._starts = np.cumsum([0, *map(len, arrays)])
+        n = int(self._starts[-1]) if chosen is None else len(chosen)
+        self.shape: tuple[int, ...] = (n, *arrays[0].shape[1:])
         self.dtype: np.dtype = arrays[0].dtype
 
     def __len__(self) -> int:
@@ -120,8 +95,10 @@ class ConcatenatedArray:
 
     def _read(self, rows: np.ndarray) -> np.ndarray:
         values = np.empty((len(rows), *self.shape[1:]), self.dtype)
-        for number, chosen, numbers in self._places.split(self._places.positions(rows)):
-            values[chosen] = self._arrays[number][numbers]
+        _expect_rows(rows, len(self))
+        rows = rows if self._chosen is None else self._chosen[rows]
+        for number, places, numbers in by_segment(self._starts, rows):
+            values[places] = self._arrays[number][numbers]
         return values
 
 
@@ -131,13 +108,15 @@ Vectors = np.ndarray | ConcatenatedArray  # (n, d), memory-mapped
 class ItemRecords:
     """Items and thumbnails of all segments. Safe to share between threads."""
 
-    def __init__(self, folders: Sequence[Path], places: RowMap):
-        """Raises UserError that names a folder whose databases cannot be read or do not fit."""
-        self.places = places
+    def __init__(self, folders: Sequence[Path], sizes: Sequence[int]):
+        """sizes: items of each segment. Raises UserError that names a folder whose databases cannot
+        be read or do not fit.
+        """
+        self.starts = np.cumsum([0, *sizes])
         self._items = [ReadOnlyDatabase(folder / ITEMS) for folder in folders]
         self._thumbnails = [ReadOnlyDatabase(folder / THUMBNAILS) for folder in folders]
         for folder, items, thumbnails, size in zip(
-            folders, self._items, self._thumbnails, np.diff(places.starts), strict=True
+            folders, self._items, self._thumbnails, sizes, strict=True
         ):
             ((count,),) = items.select("SELECT max(row) + 1 FROM items")
             thumbnails.select("SELECT webp FROM thumbnails LIMIT 1")
@@ -153,9 +132,9 @@ class ItemRecords:
         Raises IndexError if there is no such row, UserError if the database holds something else.
         """
         items: list[Item | None] = [None] * len(rows)
-        for segment, chosen, numbers in self.places.split(
-            self.places.positions(np.array(rows, dtype=np.int64))
-        ):
+        numbered = np.array(rows, dtype=np.int64)
+        _expect_rows(numbered, self.starts[-1])
+        for segment, chosen, numbers in by_segment(self.starts, numbered):
             records: list[tuple] = []
             for first in range(0, len(numbers), LOOKUP):
                 records += self._items[segment].select(
@@ -191,11 +170,8 @@ class ItemRecords:
             row_of: dict[str, int] = {}
             # half a surrogate pair is in no index
             stored = [id.encode("utf-8", "replace").decode() for id in chunk]
-            for start, items in zip(self.places.starts[:-1], self._items, strict=True):
-                records = items.select(query, *stored)
-                positions = np.array([number for _, number in records], dtype=np.int64) + start
-                here = zip(records, self.places.rows(positions).tolist(), strict=True)
-                row_of |= {id: row for (id, _), row in here if row >= 0}
+            for start, items in zip(self.starts.tolist(), self._items):
+                row_of |= {id: start + number for id, number in items.select(query, *stored)}
             rows.append(np.array([row_of.get(id, -1) for id in chunk], dtype=np.int64))
         return np.concatenate(rows)
 
@@ -204,11 +180,9 @@ class ItemRecords:
 
         Raises UserError for what is no WebP.
         """
-        if not 0 <= row < len(self.places):
+        if not 0 <= row < self.starts[-1]:
             return None
-        ((segment, _, number),) = self.places.split(
-            self.places.positions(np.array([row], dtype=np.int64))
-        )
+        ((segment, _, number),) = by_segment(self.starts, np.array([row]))
         records = self._thumbnails[segment].select(THUMBNAIL, int(number[0]))
         if not records:
             return None
@@ -225,14 +199,9 @@ class ItemRecords:
     def others_say(self, word: str, rows: np.ndarray) -> bool:
         """Whether the text of an item in none of these rows (t,) has this word (in lower case)."""
         query = "SELECT row FROM items WHERE instr(lower(text), ?) LIMIT ?"
-        for start, items in zip(self.places.starts[:-1], self._items, strict=True):
-            found = (
-                np.array(
-                    [row for (row,) in items.select(query, word, len(rows) + 1)], dtype=np.int64
-                )
-                + start
-            )
-            if not np.isin(self.places.rows(found), [*rows, -1]).all():
+        for start, items in zip(self.starts, self._items):
+            found = [start + row for (row,) in items.select(query, word, len(rows) + 1)]
+            if not np.isin(found, rows).all():
                 return True
         return False
 
@@ -247,14 +216,11 @@ class ItemRecords:
         """(n,) dataset number of each item's id, −1 where it begins with none. About a second for a
         million.
         """
-        numbers = np.full(self.places.starts[-1], -1, dtype=np.int64)
-        for start, size, items in zip(self.places.starts, np.diff(self.places.starts), self._items):
+        numbers = np.full(self.starts[-1], -1, dtype=np.int64)
+        for start, size, items in zip(self.starts, np.diff(self.starts), self._items):
             # many short queries: other threads wait for none of them
             for first in range(0, size, LOOKUP):
-                here = (first, first + LOOKUP)
-                records = items.select(
-                    f"SELECT {DATASET} FROM items WHERE row >= ? AND row < ? ORDER BY row", *here
-                )
-                known = [-1 if number is None else number for (number,) in records]
-                numbers[start + first : start + first + len(known)] = known
-        return numbers[self.places.positions(np.arange(len(self.places)))]
+                query = f"SELECT row, ifnull({DATASET}, -1) FROM items WHERE row >= ? AND row < ?"
+                for row, number in items.select(query, first, first + LOOKUP):
+                    numbers[start + row] = number
+        return numbers

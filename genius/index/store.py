@@ -5,20 +5,16 @@
     segment-1/, …       the same files, of the items that were added since
     ids.npy             (n, B) packed IDs, by row; memory-mapped
     modalities.npy      (n,) uint8
-    distances.npy       (n, 2) float32 ‖z − ẑ‖² of each item's feature and its ID, and ‖ẑ‖²; NaN if
-                        unknown; may be missing; memory-mapped. Older runs have errors.npy, the
-                        first column
-    rows.npy            (n,) int32, memory-mapped: of older runs, whose segments still hold removed
-                        items, the positions of the others; the next change of such a run erases
-                        what is removed
+    distances.npy       (n, 2) float32 ‖z − ẑ‖² of each item's feature and its ID, and ‖ẑ‖²; may be
+                        missing; memory-mapped
     instructions.json   the instructions that users can choose from
     config.json         n, d, code sizes, segments
 
 A row is an item's number in the collection's order. Nothing in the folder ever changes: adding and
-removing (update.py) make a new version in a folder of its own, in which the items after a removed
+removing (update.py) make a snapshot in a folder of its own, in which the items after a removed
 one have other rows. Segments that stay are shared by hard links; one that holds a removed item is
 written anew. Once it is whole, the manifest names it (`Run.replace`), so a reader finds the old
-version or the new one; the old one is deleted at once, or when its last reader lets go of it.
+snapshot or the new one; the old one is deleted at once, or when its last reader lets go of it.
 
 Table and trie are built from ids.npy on request, over all items or over a subset of rows (a local
 pool): storing them would save little, since a file from elsewhere is believed only after a
@@ -39,16 +35,14 @@ from genius.errors import UserError
 from genius.index.layout import (
     CONFIG,
     DISTANCES,
-    ERRORS,
     INSTRUCTIONS,
-    ROWS,
     IndexConfig,
     Instruction,
     read_config,
     read_instructions,
     segment_folder,
 )
-from genius.index.segments import EMBEDDINGS, FUSED, ConcatenatedArray, ItemRecords, RowMap, Vectors
+from genius.index.segments import EMBEDDINGS, FUSED, ConcatenatedArray, ItemRecords, Vectors
 from genius.locks import ReadLock
 from genius.reading import damage_explained, is_finite, read_array
 from genius.run import PARTS, Run
@@ -62,8 +56,8 @@ AGAIN = "copy the run again, or build the index again"
 
 @dataclass(eq=False)
 class Index:
-    """The candidates of a run, one version of them. Safe to share between threads; its folder stays
-    while it lives.
+    """The candidates of a run, one snapshot of them. Safe to share between threads; its folder
+    stays while it lives.
     """
 
     folder: Path
@@ -78,14 +72,8 @@ class Index:
     lease: ReadLock
 
     def __post_init__(self) -> None:
-        self.errors = None if self.distances is None else self.distances[:, 0]
-        norms = None if self.distances is None else self.distances[:, 1]
-        self._norms = None if norms is None or np.isnan(norms).any() else norms
-        self.places, self.rows_of, self.thumbnail = (
-            self.records.places,
-            self.records.rows_of,
-            self.records.thumbnail,
-        )
+        self._norms = None if self.distances is None else self.distances[:, 1]
+        self.rows_of, self.thumbnail = self.records.rows_of, self.records.thumbnail
         self._whole: dict[str, Pool] = {}  # by device of the trie, with one table
         self._building = threading.Lock()
 
@@ -112,20 +100,12 @@ class Index:
                 folder / "modalities.npy", (n,), np.uint8, lambda read: read.max() >= len(Modality)
             )
         )
-        distances = kept = None
+        distances = None
         if (folder / DISTANCES).exists():
             distances = _read_array(folder / DISTANCES, (n, 2), np.float32, _no_distances)
-        elif (folder / ERRORS).exists():
-            errors = _read_array(folder / ERRORS, (n,), np.float32, _no_distances)
-            distances = np.stack([errors, np.full_like(errors, np.nan)], axis=1)
-        if (folder / ROWS).exists():
-            kept = _read_array(folder / ROWS, (n,), np.int32)
+            if np.isnan(distances).any():  # some are unknown, in an older run that has grown
+                distances = None
         segments = [segment_folder(folder, number) for number in range(len(config.segments))]
-        places = RowMap(config.segments, kept)
-        if len(places) != config.n or (kept is not None and not _ascend(kept, places.starts[-1])):
-            raise UserError(
-                f"{folder} does not say which items of its segments remain; build the index again"
-            )
 
         def vectors(name: str) -> Vectors:
             arrays = [
@@ -134,9 +114,7 @@ class Index:
                 )
                 for segment, size in zip(segments, config.segments, strict=True)
             ]
-            return (
-                arrays[0] if len(arrays) == 1 and kept is None else ConcatenatedArray(arrays, kept)
-            )
+            return arrays[0] if len(arrays) == 1 else ConcatenatedArray(arrays)
 
         return cls(
             folder,
@@ -146,7 +124,7 @@ class Index:
             vectors(FUSED) if (folder / FUSED).exists() else None,
             modalities,
             distances,
-            ItemRecords(segments, places),
+            ItemRecords(segments, config.segments),
             read_instructions(folder / INSTRUCTIONS),
             lease,
         )
@@ -206,7 +184,7 @@ class Index:
 
 
 def load_index(served: Run) -> Index:
-    """The index of a run, the newest version of it that belongs to the models of `served`.
+    """The index of a run, the newest snapshot of it that belongs to the models of `served`.
 
     Raises UserError for an index that cannot be read, or if the run was trained anew since `served`
     was read.
@@ -218,8 +196,8 @@ def load_index(served: Run) -> Index:
 
 
 def load_newer_index(served: Run, index: Index | None = None) -> Index | None:
-    """The index that the run on disk names by now, if it is another version than this one; cheap to
-    ask.
+    """The index that the run on disk names by now, if it is another snapshot than this one; cheap
+    to ask.
 
     served: the run as it was read when its models were loaded. None, too, if the run was trained
     anew since: then its index belongs to other models. Raises UserError for an index that cannot be
@@ -241,11 +219,6 @@ def load_newer_index(served: Run, index: Index | None = None) -> Index | None:
         except UserError:
             if Run(served.path).digest(PART) == now.digest(PART):
                 raise  # else it was replaced and deleted while it was opened
-
-
-def _ascend(kept: np.ndarray, end: int) -> bool:
-    """Whether these could be positions of rows: ascending from 0 to end − 1."""
-    return kept[0] >= 0 and kept[-1] < end and bool((kept[1:] > kept[:-1]).all())
 
 
 def _no_distances(read: np.ndarray) -> bool:

@@ -43,7 +43,7 @@ from genius.index.segments import (
 from genius.schema import Item
 from genius.trie.ids import pack
 
-BLOCK = 4096  # items in memory at once
+ITEM_BLOCK = 4096  # items in memory at once
 # share of images that may be unreadable; of more it is likely that their folder is not there
 MAX_UNREADABLE = 0.1
 THUMBNAIL_QUALITY = 70  # of WebP
@@ -71,7 +71,7 @@ def write_index(
     folder: Path,
     items: Iterable[Item],
     codes: np.ndarray,
-    embeddings: np.ndarray,
+    embeddings: Vectors,
     code_sizes: Sequence[int],
     *,
     image_path: Callable[[str], Path] | None,
@@ -123,6 +123,7 @@ def write_segment(
 
     Returns the modalities (m,) of its items, and those whose images cannot be read.
     """
+    folder.mkdir(exist_ok=True)
     shrink = partial(_thumbnail, image_path, thumbnail_side) if image_path is not None else None
     modalities, unreadable = _write_items(resume_folder or folder, items, len(embeddings), shrink)
     if resume_folder:
@@ -154,8 +155,8 @@ def write_vectors(segment: Path, embeddings: Vectors, fused: Vectors | None) -> 
     """
 
     def blocks(what: str, model: str, vectors: Vectors) -> Iterator[np.ndarray]:
-        for first in range(0, len(vectors), BLOCK):
-            block = np.asarray(vectors[first : first + BLOCK])
+        for first in range(0, len(vectors), ITEM_BLOCK):
+            block = np.asarray(vectors[first : first + ITEM_BLOCK])
             if not np.isfinite(block).all():
                 last = first + len(block) - 1
                 raise UserError(
@@ -195,7 +196,7 @@ def _write_items(
         database.execute(SEEN_BEFORE)
         row = saved_progress(database)
         with tqdm(total=n, initial=row, desc="index", unit="item", disable=None) as bar:
-            for block in batched(islice(items, row, None), BLOCK):
+            for block in batched(islice(items, row, None), ITEM_BLOCK):
                 end = row + len(block)
                 if end > n:
                     raise UserError(changed)

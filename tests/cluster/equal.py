@@ -9,7 +9,7 @@ import numpy as np
 from genius.cluster.router import RouterEngine
 from genius.cluster.shard import Answer, ScanQuestion, Shard
 from genius.index.partitions import Share
-from genius.schema import ORDERS, Modality, SearchOptions, SearchResult
+from genius.schema import ORDERS, Modality, Query, SearchOptions, SearchResult
 from genius.search.engine import Engine
 from genius.search.retrieval import EncodedQueries
 
@@ -63,6 +63,22 @@ def vectors(engine: Engine, count: int, seed: int = 0) -> EncodedQueries:
     given = [stored[rows].astype(np.float32) for stored in near]
     given = [some + rng.normal(0, 0.05, some.shape).astype(np.float32) for some in given]
     return EncodedQueries.from_vectors(*given)
+
+
+def assert_same_answers(
+    one: Engine,
+    other: Engine,
+    queries: EncodedQueries | list[Query],
+    options: SearchOptions | None = None,
+) -> None:
+    """Of queries, or of their vectors."""
+    both = (
+        (each.search_encoded if isinstance(queries, EncodedQueries) else each.search)(
+            queries, options
+        )
+        for each in (one, other)
+    )
+    assert_equal(*both)
 
 
 def assert_equal(one: Sequence[SearchResult], other: Sequence[SearchResult]) -> None:

@@ -20,7 +20,7 @@ from genius.index.update import Models, add, remove
 from genius.run import Run
 from genius.schema import SearchOptions
 from genius.search.engine import Engine
-from tests.cluster.equal import assert_equal, every_option, orders_of, vectors
+from tests.cluster.equal import assert_equal, assert_same_answers, every_option, orders_of, vectors
 from tests.collections.samples import photos
 from tests.waiting import wait_until
 
@@ -58,14 +58,10 @@ def test_shards_on_ray_give_what_one_index_gives_and_take_in_a_newer_one(run):
         one = Engine.load(run, "cpu")
         for order in orders_of(one):
             for options in every_option(one, order):
-                given = vectors(one, 8)
-                assert_equal(
-                    parts.search_encoded(given, options), one.search_encoded(given, options)
-                )
+                assert_same_answers(parts, one, vectors(one, 8), options)
         remove(run, ["0:3", "0:20"])
         assert parts.snapshots.reload() and one.snapshots.reload()
-        given = vectors(one, 8)
-        assert_equal(parts.search_encoded(given, SCAN), one.search_encoded(given, SCAN))
+        assert_same_answers(parts, one, vectors(one, 8), SCAN)
 
 
 def test_of_a_killed_shard_the_answer_says_so_or_waits_and_none_is_lost_after_the_restart(run):
@@ -132,7 +128,6 @@ def test_a_killed_router_costs_the_others_nothing_and_another_one_takes_its_plac
 
     with served(run, 2, patience=0, replicas=2) as parts:
         one = Engine.load(run, "cpu")
-        given = vectors(one, 4)
         router = subprocess.Popen(
             [sys.executable, "-c", ROUTER, str(run), cluster], stdout=subprocess.PIPE, text=True
         )
@@ -141,18 +136,18 @@ def test_a_killed_router_costs_the_others_nothing_and_another_one_takes_its_plac
         router.kill()
         router.wait()
         for each in (parts, connected(run, None, "cpu")):
-            assert_equal(each.search_encoded(given, SCAN), one.search_encoded(given, SCAN))
+            assert_same_answers(each, one, vectors(one, 4), SCAN)
 
 
 def test_a_full_disk_on_a_worker_is_one_sentence(run, tmp_path, monkeypatch):
-    from genius.cluster.indexing import PartEncoder
+    from genius.cluster.indexing import PartitionEncoder
 
     def full(*given, **named):
         raise OSError(errno.ENOSPC, "No space left on device", str(run / "partitions"))
 
     monkeypatch.setattr("genius.index.partitions.write_index", full)
     source = photos(tmp_path / "more", "1.png")
-    told = PartEncoder(str(run), str(source), 1)({"id": 0})
+    told = PartitionEncoder(str(run), str(source), 1)({"id": 0})
     assert "is full" in told["error"] and told["id"] == 0
 
 
@@ -168,16 +163,8 @@ def test_what_the_cluster_does_not_serve_or_serves_otherwise_is_refused(run, mon
 
 
 def test_an_address_that_does_not_answer_gets_one_sentence(run):
-    command = [
-        sys.executable,
-        "-m",
-        "genius.cluster",
-        "serve",
-        str(run),
-        "--address",
-        "127.0.0.1:1",
-    ]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    command = f"{sys.executable} -m genius.cluster serve {run} --address 127.0.0.1:1"
+    ended = subprocess.run(command.split(), capture_output=True, text=True, timeout=240)
     assert ended.returncode == 2 and "no Ray cluster could be joined at 127.0.0.1:1" in ended.stderr
     assert "Traceback" not in ended.stderr
 

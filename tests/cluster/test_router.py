@@ -21,26 +21,22 @@ from tests.cluster.equal import (
     BATCH,
     LocalShards,
     assert_equal,
+    assert_same_answers,
     every_option,
     on_shards,
     orders_of,
     vectors,
 )
-from tests.search.tiny import tiny_encoder, tiny_fusion, tiny_quantizer
+from tests.index.changes import add_items, texts
 from tests.waiting import wait_until
 
 WORDS = ["A red dog.", "small house", "a boat in the street"]
 
 
-def added_to(run: Path, *texts: str) -> None:
-    models = Models(tiny_encoder(), tiny_fusion(), tiny_quantizer())
-    add(run, partial(uploaded_items, [(text, None) for text in texts]), models)
-
-
 @pytest.mark.parametrize("count", [2, 7])
 @pytest.mark.parametrize("mode", ["scan", "generate", "both"])
 def test_parts_give_what_one_index_gives(run, count, mode, monkeypatch):
-    added_to(run, *(f"A new {word}." for word in WORDS))
+    add_items(run, texts("7:1", "7:2", "7:3"))
     remove(run, ["0:3", "0:20", "0:39"])
     one = Engine.load(run, "cpu")
     parts = on_shards(run, count)
@@ -48,12 +44,8 @@ def test_parts_give_what_one_index_gives(run, count, mode, monkeypatch):
     monkeypatch.setattr("genius.search.candidates.SCANNED", 9)
     for order in orders_of(one):
         for options in every_option(one, order, mode):
-            assert_equal(
-                parts.search_encoded(vectors(one, 20), options),
-                one.search_encoded(vectors(one, 20), options),
-            )
-            queries = [Query(text=word) for word in WORDS]
-            assert_equal(parts.search(queries, options), one.search(queries, options))
+            assert_same_answers(parts, one, vectors(one, 20), options)
+            assert_same_answers(parts, one, [Query(text=word) for word in WORDS], options)
 
 
 @pytest.mark.parametrize("name", [pytest.param("photos", marks=pytest.mark.slow), "toy"])
@@ -68,13 +60,8 @@ def test_200_queries_of_the_shipped_runs_are_answered_as_on_one_machine(name, co
     compare_shipped(name, count, 200)
     changed = tmp_path / "changed"
     Run(shipped_run(name)).copy(changed)
-    add(
-        changed,
-        partial(
-            uploaded_items, [(f"{word} {number}", None) for word in WORDS for number in range(20)]
-        ),
-        Models.load(changed, "cpu"),
-    )
+    uploads = [(f"{word} {number}", None) for word in WORDS for number in range(20)]
+    add(changed, partial(uploaded_items, uploads), Models.load(changed, "cpu"))
     remove(
         changed, [item.id for item in loaded(shipped_run(name)).index.items([0, 5, 100, 101, 102])]
     )
@@ -92,23 +79,14 @@ def compare_shipped(name: str | Path, count: int, queries: int) -> None:
     one = loaded(run)
     parts = on_shards(run, count)
     rows = np.random.default_rng(1).integers(0, one.index.n, queries)
-    texts = [Query(text=item.text or "a picture without people") for item in one.index.items(rows)]
-    worded = [one.encode(texts[start : start + BATCH]) for start in range(0, queries, BATCH)]
+    asked = [Query(text=item.text or "a picture without people") for item in one.index.items(rows)]
+    worded = [one.encode(asked[start : start + BATCH]) for start in range(0, queries, BATCH)]
     for order in orders_of(one):
         for options in every_option(one, order):
-            for encoded in (
-                (*worded[:2], vectors(one, queries))
-                if options.k == 300
-                else (*worded, vectors(one, queries))
-            ):
-                assert_equal(
-                    parts.search_encoded(encoded, options), one.search_encoded(encoded, options)
-                )
-    found = [
-        [hit.row for result in each.search(texts[:4]) for hit in result.hits]
-        for each in (one, parts)
-    ]
-    assert found[0] == found[1]
+            some = worded[:2] if options.k == 300 else worded
+            for encoded in (*some, vectors(one, queries)):
+                assert_same_answers(parts, one, encoded, options)
+    assert_same_answers(parts, one, asked[:4])
 
 
 def test_nothing_that_shards_have_compared_is_read_again(run, monkeypatch):
@@ -175,7 +153,7 @@ def test_a_router_changes_to_a_newer_index_when_all_parts_have_it(run, monkeypat
     shards = parts.retriever.shards
     assert isinstance(shards, LocalShards)
     before = parts.index.folder.name
-    added_to(run, "A new boat.")
+    add_items(run, texts("7:1"))
     with monkeypatch.context() as context:
         context.setattr(
             shards.shards[1], "take", lambda name: (_ for _ in ()).throw(UserError("not yet"))
@@ -185,7 +163,7 @@ def test_a_router_changes_to_a_newer_index_when_all_parts_have_it(run, monkeypat
     # the first part has both
     assert parts.index.folder.name == before and parts.search(WORDS[0]).hits
     assert parts.snapshots.reload() and parts.index.n == 41
-    assert_equal(parts.search([Query(WORDS[0])]), Engine.load(run, "cpu").search([Query(WORDS[0])]))
+    assert_same_answers(parts, Engine.load(run, "cpu"), [Query(WORDS[0])])
 
 
 def test_a_part_lets_an_older_version_go_and_says_which_it_has(run, monkeypatch):
@@ -215,7 +193,4 @@ def test_items_of_a_kind_that_a_part_lacks_are_found_in_the_others(run):
     parts = on_shards(run, 3)
     assert isinstance(parts, RouterEngine)
     options = SearchOptions(mode="scan", k=30, modality=Modality.TEXT)
-    assert_equal(
-        parts.search([Query("a dog")], options),
-        Engine.load(run, "cpu").search([Query("a dog")], options),
-    )
+    assert_same_answers(parts, Engine.load(run, "cpu"), [Query("a dog")], options)

@@ -253,7 +253,7 @@ def execute(target: Callable[[Path], None], root: Path, plan: Plan, log: Path) -
     os.dup2(handle, 1)
     os.dup2(handle, 2)
     torch.set_num_threads(1)
-    genius.encoding.features.SHARD = genius.index.writing.BLOCK = 20
+    genius.encoding.features.SHARD = genius.index.writing.ITEM_BLOCK = 20
     temporary = root / TEMPORARY / str(os.getpid())
     temporary.mkdir(parents=True)
     tempfile.tempdir = str(temporary)

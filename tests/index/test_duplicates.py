@@ -3,9 +3,8 @@ import pytest
 
 from genius.index import duplicates as copies
 from genius.index.duplicates import find_duplicates
-from genius.index.store import Index
-from genius.run import Run
 from genius.trie.ids import IDTable
+from tests.index.changes import opened
 
 
 def copies_by_hand(codes, embeddings, contents, first):
@@ -40,7 +39,7 @@ def test_copies_are_those_that_comparing_all_with_all_finds(seed, pairs, monkeyp
 
 def test_the_nearest_are_those_that_sorting_all_finds(run, monkeypatch):
     monkeypatch.setattr(copies, "OLDER", 3)
-    index = Index.load(Run(run).folder("index"))
+    index = opened(run)
     rows, others = np.array([1, 4]), np.array([0, 2, 3, 5, 6, 7, 8, 11])
     vectors = index.embeddings[:].astype(np.float32)
     expected = others[np.argsort(-vectors[rows] @ vectors[others].T)[:, : copies.NEAREST]]

@@ -1,6 +1,7 @@
 """What was removed is in no file of the run."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,15 +12,21 @@ from genius.explore.code_names import CodeName, CodeNamer, read_names, save_name
 from genius.explore.map_data import Maps, Region, View, read_maps
 from genius.index import update
 from genius.index.__main__ import main
-from genius.index.item_source import ItemSource, uploaded_items
-from genius.index.store import Index
+from genius.index.item_source import uploaded_items
 from genius.run import BUILT_FROM, Run
 from genius.schema import Item, Modality
 from genius.search.engine import Engine
-from tests.index.older import hide
-from tests.search.tiny import publish_tiny_run, tiny_encoder, tiny_fusion, tiny_quantizer
+from tests.index.changes import (
+    N,
+    add_items,
+    add_source,
+    opened,
+    raise_zero_division,
+    texts,
+    tiny_models,
+)
 
-N, WORD = 40, "xylophonist"
+WORD = "xylophonist"
 SECRET = f"The {WORD} of Mrs. Gray."
 
 
@@ -33,19 +40,9 @@ def holders(run: Path, *secrets: bytes) -> list[Path]:
     ]
 
 
-def opened(run: Path) -> Index:
-    return Index.load(Run(run).folder("index"))
-
-
 @pytest.fixture
-def models() -> update.Models:
-    return update.Models(tiny_encoder(), tiny_fusion(), tiny_quantizer())
-
-
-@pytest.fixture
-def run(tmp_path, models) -> Path:
+def run(run, tmp_path) -> Path:
     """A run of two segments; the second one holds a private text and picture among others."""
-    run = publish_tiny_run(tmp_path / "run", N).path
     (run / "pictures").rename(tmp_path / "pictures")
     Image.effect_noise((64, 64), 90).convert("RGB").save(tmp_path / "private.png")
     uploads = [
@@ -54,7 +51,7 @@ def run(tmp_path, models) -> Path:
         ("", tmp_path / "private.png"),
         ("A house.", None),
     ]
-    update.add(run, lambda dataset: uploaded_items(uploads, dataset), models)
+    add_source(run, uploaded_items(uploads, 1))
     return run
 
 
@@ -80,7 +77,7 @@ def test_a_removed_text_and_picture_are_in_no_file(run, secrets):
     assert (opened(run).folder / "thumbnails.sqlite").stat().st_ino == first, (
         "a part without them was written anew"
     )
-    assert opened(run).config.removed == 0 and opened(run).items([N, N + 1])[1].text == "A house."
+    assert opened(run).items([N, N + 1])[1].text == "A house."
 
 
 def test_they_are_gone_once_an_engine_lets_go_of_the_version_that_it_held(run, secrets):
@@ -105,16 +102,9 @@ def test_a_search_that_goes_on_keeps_its_version_and_the_next_look_deletes_it(ru
     assert not engine.snapshots.reload() and holders(run, *secrets) == []
 
 
-def test_a_change_of_an_older_run_erases_what_was_removed_before(run, secrets, models):
-    hide(run, ["1:2", "1:3"])
-    assert holders(run, *secrets) and opened(run).n == N + 2
-    update.add(run, lambda dataset: uploaded_items([("A tree.", None)], dataset), models)
-    assert holders(run, *secrets) == [] and opened(run).n == N + 3
-
-
-def test_the_number_of_a_removed_dataset_is_not_used_again(run, models):
+def test_the_number_of_a_removed_dataset_is_not_used_again(run):
     update.remove(run, [f"1:{number}" for number in range(1, 5)])
-    update.add(run, lambda dataset: uploaded_items([("A tree.", None)], dataset), models)
+    update.add(run, partial(uploaded_items, [("A tree.", None)]), tiny_models())
     assert opened(run).items([N])[0].id == "2:1"
 
 
@@ -146,9 +136,8 @@ def test_maps_and_names_forget_removed_items(run, secrets):
 
 
 def test_the_map_of_an_older_program_is_dropped_when_items_are_removed(run):
-    opened_run = Run(run)
     old = lambda folder: (folder / "queries.json").write_text(SECRET)  # noqa: E731
-    opened_run.publish("maps", old, tuple(sorted(BUILT_FROM["maps"])))
+    Run(run).publish("maps", old, tuple(sorted(BUILT_FROM["maps"])))
     update.remove(run, ["1:2"])
     assert not list(run.glob("maps-*"))
 
@@ -164,10 +153,9 @@ def test_what_training_keeps_to_go_on_later_is_deleted(run, secrets):
 def test_after_a_kill_the_next_change_erases_what_was_left(run, secrets, monkeypatch):
     (run / "features").mkdir()
     (run / "features" / "text.npy").write_bytes(secrets[0])
-    with monkeypatch.context() as patch:
-        patch.setattr("genius.index.erasing.remove_folder", lambda folder: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            update.remove(run, ["1:2", "1:3"])
+    with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
+        patch.setattr("genius.index.erasing.remove_folder", raise_zero_division)
+        update.remove(run, ["1:2", "1:3"])
     assert holders(run, *secrets) and opened(run).n == N + 2
     assert update.compact(run)
     assert (
@@ -176,36 +164,26 @@ def test_after_a_kill_the_next_change_erases_what_was_left(run, secrets, monkeyp
     )
 
 
-def replacing(run: Path, models: update.Models, items: list[Item]) -> update.Added:
-    return update.add(
-        run, lambda _: ItemSource(lambda: items, run.parent.joinpath), models, replaces=True
-    )
-
-
-def test_a_changed_item_is_replaced_in_one_change(run, secrets, models, monkeypatch):
+def test_a_changed_item_is_replaced_in_one_change(run, secrets, monkeypatch):
     items = [Item("1:2", Modality.TEXT, "Nobody."), Item("1:1", Modality.TEXT, "A boat.")]
     items.append(Item("1:3", Modality.IMAGE, image="broken.png"))
     (run.parent / "broken.png").write_bytes(b"no picture")
     before = Run(run).manifest
-    with monkeypatch.context() as patch:
-        patch.setattr(update, "write_segment", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            replacing(run, models, items)
+    with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
+        patch.setattr(update, "write_segment", raise_zero_division)
+        add_items(run, items, run.parent, replaces=True)
     assert Run(run).manifest == before and opened(run).n == N + 4
-    added = replacing(run, models, items)
+    added = add_items(run, items, run.parent, replaces=True)
     assert (added.new, added.skipped, added.changed, added.replaced) == (1, 2, (), ("1:2",))
     index = opened(run)
     assert index.n == N + 4 and index.items(index.rows_of(["1:2"]))[0].text == "Nobody."
     assert holders(run, secrets[0]) == [] and holders(run, secrets[1])
 
 
-def test_all_items_can_be_replaced(run, models):
+def test_all_items_can_be_replaced(run):
     index = opened(run)
-    items = [
-        Item(item.id, Modality.TEXT, f"Another {n}.")
-        for n, item in enumerate(index.items(range(index.n)))
-    ]
-    added = replacing(run, models, items)
+    items = texts(*(item.id for item in index.items(range(index.n))))
+    added = add_items(run, items, run.parent, replaces=True)
     assert added.new == len(added.replaced) == N + 4
     now = opened(run)
     assert (
@@ -215,11 +193,11 @@ def test_all_items_can_be_replaced(run, models):
     )
 
 
-def test_what_takes_the_place_of_an_item_is_no_copy_of_it(run, models):
+def test_what_takes_the_place_of_an_item_is_no_copy_of_it(run):
     """A picture in another shape: for the encoder it is the same."""
     picture = [Item("2:1", Modality.IMAGE, image="plain.png")]
     for height, replaced in ((40, ()), (80, ("2:1",))):
         Image.new("RGB", (40, height), "teal").save(run.parent / "plain.png")
-        added = replacing(run, models, picture)
+        added = add_items(run, picture, run.parent, replaces=True)
         assert (added.new, added.duplicate, added.replaced) == (1, 0, replaced)
-    assert replacing(run, models, picture).skipped == 1
+    assert add_items(run, picture, run.parent, replaces=True).skipped == 1

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from genius.index.segments import ConcatenatedArray, RowMap
-from tests.trie.test_ids import peak_memory
+from genius.index.segments import ConcatenatedArray, by_segment
 
 SIZES = (4, 1, 5)
 DIM = 3
@@ -50,18 +49,9 @@ def test_rows_nest_and_refuse_what_is_outside():
             nested[outside]
 
 
-def test_rows_and_positions_are_each_others_inverse():
-    places = RowMap(SIZES, KEPT)
-    assert places.positions(np.arange(6)).tolist() == KEPT.tolist()
-    assert places.rows(np.arange(-1, 10)).tolist() == [-1, 0, -1, 1, 2, -1, 3, -1, -1, 4, 5]
+def test_rows_are_divided_by_their_segments():
+    starts = np.array([0, 4, 5, 10])
     assert [
         (number, chosen.tolist(), numbers.tolist())
-        for number, chosen, numbers in places.split(np.array([9, 0, 5, 3]))
+        for number, chosen, numbers in by_segment(starts, np.array([9, 0, 5, 3]))
     ] == [(0, [1, 3], [0, 3]), (2, [0, 2], [4, 0])]
-
-
-def test_looking_up_a_few_positions_does_not_copy_those_of_all_items():
-    places = RowMap((400_000,), np.arange(1, 400_000, dtype=np.int32))
-    few = np.array([-1, 0, 7, 399_999])
-    assert places.rows(few).tolist() == [-1, -1, 6, 399_998]
-    assert peak_memory(lambda: places.rows(few)) < places.kept.nbytes / 10

@@ -2,6 +2,7 @@ import json
 import resource
 import sqlite3
 import threading
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -14,7 +15,7 @@ from PIL import Image
 from genius.collections.images import open_image
 from genius.errors import UserError
 from genius.index import writing
-from genius.index.segments import ItemRecords, RowMap
+from genius.index.segments import ItemRecords
 from genius.index.store import Index
 from genius.index.writing import write_index
 from genius.schema import Item, Modality
@@ -54,14 +55,18 @@ def arrays(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
+def write(folder: Path, items: Iterable[Item] = ITEMS, images: Path | None = None, **how) -> Index:
+    find = None if images is None else images.joinpath
+    how = {"image_path": find, "instructions": INSTRUCTIONS} | how
+    write_index(folder, items, *arrays(), SIZES, **how)
+    return Index.load(folder)
+
+
 @pytest.fixture
 def folder(tmp_path, images) -> Path:
     target = tmp_path / "index"
     target.mkdir()
-    write_index(
-        target, iter(ITEMS), *arrays(), SIZES, image_path=images.joinpath, instructions=INSTRUCTIONS
-    )
-    return target
+    return write(target, iter(ITEMS), images).folder
 
 
 def sizes(index: Index) -> dict[int, tuple[int, int]]:
@@ -86,7 +91,7 @@ def test_what_was_written_is_read_back(folder):
 
 
 def test_a_picture_that_items_share_is_kept_once(tmp_path, images, monkeypatch):
-    monkeypatch.setattr(writing, "BLOCK", 2)
+    monkeypatch.setattr(writing, "ITEM_BLOCK", 2)
     shared = [
         Item("1:1", Modality.PAIR, "one", "a.png"),
         Item("1:2", Modality.IMAGE, image="b.png"),
@@ -96,32 +101,27 @@ def test_a_picture_that_items_share_is_kept_once(tmp_path, images, monkeypatch):
         Item("1:6", Modality.PAIR, "five", "a.png"),
         Item("1:7", Modality.TEXT, "six"),
     ]
-    write_index(
-        tmp_path,
-        shared,
-        *arrays(),
-        SIZES,
-        image_path=images.joinpath,
-        instructions=[],
-        thumbnail_side=60,
-    )
-
     wide = (60, 20)
     high = (37, 60)
-    assert sizes(Index.load(tmp_path)) == {0: wide, 1: high, 2: high, 4: wide, 5: wide}
-    with sqlite3.connect(tmp_path / "thumbnails.sqlite") as database:
+    assert sizes(write(tmp_path, shared, images, thumbnail_side=60)) == {
+        0: wide,
+        1: high,
+        2: high,
+        4: wide,
+        5: wide,
+    }
+    with closing(sqlite3.connect(tmp_path / "thumbnails.sqlite")) as database:
         assert database.execute("SELECT count(*) FROM pictures").fetchone() == (2,)
-    database.close()
 
 
 def test_a_write_that_was_killed_goes_on_after_its_last_whole_block(tmp_path, images, monkeypatch):
     """In the second of four blocks the records were written, the thumbnails not."""
-    monkeypatch.setattr(writing, "BLOCK", 2)
+    monkeypatch.setattr(writing, "ITEM_BLOCK", 2)
     opened = []
     resume_folder = tmp_path / "resume_folder"
     resume_folder.mkdir()
 
-    def write(name: str, broken: tuple[str, ...]) -> Path:
+    def resume(name: str, broken: tuple[str, ...]) -> Index:
         def image_path(image: str) -> Path:
             opened.append(image)
             if image in broken:
@@ -129,34 +129,24 @@ def test_a_write_that_was_killed_goes_on_after_its_last_whole_block(tmp_path, im
             return images / image
 
         (tmp_path / name).mkdir()
-        write_index(
-            tmp_path / name,
-            iter(ITEMS),
-            *arrays(),
-            SIZES,
-            image_path=image_path,
-            instructions=[],
-            resume_folder=resume_folder,
-        )
-        return tmp_path / name
+        how = {"image_path": image_path, "resume_folder": resume_folder}
+        return write(tmp_path / name, iter(ITEMS), **how)
 
     with pytest.raises(KeyboardInterrupt):
-        write("killed", ("b.png",))
+        resume("killed", ("b.png",))
     # a.png is known from row 0, and shown again at row 5
-    second = Index.load(write("second", ("a.png",)))
+    second = resume("second", ("a.png",))
     assert opened == ["a.png", "b.png", "b.png"]
-    assert second.items(range(N)) == ITEMS and second.modalities.tolist() == [
-        item.modality for item in ITEMS
-    ]
+    assert second.items(range(N)) == ITEMS
+    assert second.modalities.tolist() == [item.modality for item in ITEMS]
     assert sizes(second) == {0: (192, 64), 2: (50, 80), 5: (192, 64)}
 
-    third = Index.load(write("third", ("a.png", "b.png")))  # nobody had published the second
+    third = resume("third", ("a.png", "b.png"))  # nobody had published the second
     assert len(opened) == 3 and third.items(range(N)) == ITEMS
 
 
 def test_an_index_without_pictures_can_be_written(tmp_path):
-    write_index(tmp_path, ITEMS, *arrays(), SIZES, image_path=None, instructions=[])
-    index = Index.load(tmp_path)
+    index = write(tmp_path, instructions=[])
     assert index.thumbnail(0) is None and index.items([0]) == ITEMS[:1] and index.instructions == []
 
 
@@ -184,17 +174,6 @@ def test_the_pool_of_all_rows_is_built_once_and_its_table_for_all_devices(folder
     assert there.table is here.table and there.trie.crowded is here.trie.crowded
     with pytest.raises(ValueError, match="at least one item"):
         index.pool(np.array([], dtype=np.int64))
-
-
-def test_threads_read_the_same_index(folder):
-    index = Index.load(folder)
-
-    def read(row):
-        return index.items([row]), index.thumbnail(row), index.rows_of([ITEMS[row].id]).item()
-
-    with ThreadPoolExecutor(8) as threads:
-        readings = list(threads.map(read, list(range(N)) * 49))
-    assert readings == [read(row) for row in range(N)] * 49
 
 
 def test_a_few_unreadable_images_are_named_and_have_no_thumbnail(tmp_path, images):
@@ -226,8 +205,7 @@ def test_ids_and_texts_are_whole_strings(tmp_path):
     index.
     """
     odd = [Item("9:1\0junk", Modality.TEXT, "a\0b"), Item("9:1", Modality.TEXT, "c"), *ITEMS[2:]]
-    write_index(tmp_path, odd, *arrays(), SIZES, image_path=None, instructions=[])
-    index = Index.load(tmp_path)
+    index = write(tmp_path, odd)
     assert index.items(range(N)) == odd
     rows = index.rows_of(["9:1", "9:1\0junk", "9:1\0", "10:1\0x", "10:1", "9:\ud800", "9:?"])
     assert rows.tolist() == [1, 0, -1, -1, 3, -1, -1]
@@ -244,20 +222,23 @@ def test_many_threads_and_segments_need_few_open_files(folder):
     """41 threads, 13 segments: the threads of a page, with a limit of 40 more files than the
     segments have open.
     """
-    records = ItemRecords([folder] * 13, RowMap([N] * 13))
+    records = ItemRecords([folder] * 13, [N] * 13)
     together = threading.Barrier(41)
+
+    def look() -> tuple[list[Item], bytes | None]:
+        return records.items(np.arange(N * 13)), records.thumbnail(N * 12)
 
     def read(_):
         together.wait()
-        return len(records.items(np.arange(N * 13))), len(records.thumbnail(N * 12))
+        return look()
 
-    expected = len(records.items(np.arange(N * 13))), len(records.thumbnail(N * 12))
+    expected = look()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = max(int(file.name) for file in Path("/proc/self/fd").iterdir()) + 40
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
     try:
         with ThreadPoolExecutor(41) as threads:
-            assert set(threads.map(read, range(41))) == {expected}
+            assert all(found == expected for found in threads.map(read, range(41)))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
@@ -281,7 +262,7 @@ def test_many_threads_and_segments_need_few_open_files(folder):
 def test_items_that_do_not_fit_are_named(tmp_path, images, items, words):
     (images / "broken.png").write_bytes(b"no image at all")
     with pytest.raises(UserError, match=words):
-        write_index(tmp_path, items, *arrays(), SIZES, image_path=images.joinpath, instructions=[])
+        write(tmp_path, items, images)
 
 
 def test_an_empty_collection_and_broken_embeddings_are_refused(tmp_path):
@@ -293,10 +274,6 @@ def test_an_empty_collection_and_broken_embeddings_are_refused(tmp_path):
     embeddings[3, 2] = np.nan
     with pytest.raises(UserError, match="not a number"):
         write_index(tmp_path, ITEMS, codes, embeddings, SIZES, image_path=None, instructions=[])
-
-
-def cut(name: str):
-    return lambda folder: (folder / name).write_bytes((folder / name).read_bytes()[:-1])
 
 
 def config(**changes):
@@ -333,12 +310,10 @@ def sql(statements, name="items"):
     "change, words",
     [
         (sql("UPDATE items SET text = x'ff00'"), "holds an item of other types"),
-        (sql("UPDATE items SET modality = 'x'"), "holds an item of other types"),
         (sql("UPDATE items SET modality = 7"), "holds an item of other types"),
         (sql("UPDATE items SET text = CAST(x'ff' AS TEXT)"), "items.sqlite cannot be read"),
         (sql("DELETE FROM items WHERE row = 1"), "lacks an item"),
         (sql("UPDATE items SET modality = (modality + 1) % 3"), "another modality"),
-        (sql("UPDATE pictures SET webp = '<script>'", "thumbnails"), "thumbnails.sqlite"),
         (sql("UPDATE pictures SET webp = x'00'", "thumbnails"), "thumbnails.sqlite"),
         (sql("DELETE FROM pictures", "thumbnails"), "thumbnails.sqlite"),
     ],
@@ -354,37 +329,22 @@ def test_records_that_no_training_writes_are_refused_when_they_are_read(folder, 
 @pytest.mark.parametrize(
     "damage, words",
     [
-        (cut("ids.npy"), "ids.npy does not fit its index"),
-        (cut("embeddings.npy"), "embeddings.npy does not fit its index"),
-        (lambda folder: (folder / "config.json").unlink(), "config.json is not the config"),
-        (lambda folder: (folder / "config.json").write_text("{}"), "config.json is not the config"),
         (config(more=1), "config.json is not the config"),
         (config(n=8), "config.json is not the config"),
         (config(n=8, segments=[8], trained=8), "ids.npy .* expected uint8 of shape \\(8, 1\\)"),
         (config(dim=9), "embeddings.npy .* holds float16 of shape \\(7, 6\\)"),
-        (config(code_sizes=[3, 4, 500]), "ids.npy does not fit"),
         (config(code_sizes=[]), "config.json is not the config"),
         (
             lambda folder: np.save(folder / "ids.npy", np.full((N, 1), 0b11000000, np.uint8)),
             "code above 2 at level 0",
         ),
         (
-            lambda folder: np.save(folder / "modalities.npy", np.zeros(N)),
-            "modalities.npy .* holds float64",
-        ),
-        (
             lambda folder: np.save(folder / "ids.npy", np.array([{}]), allow_pickle=True),
             "ids.npy does not fit its index",
-        ),
-        (lambda folder: (folder / "items.sqlite").unlink(), "items.sqlite cannot be read"),
-        (
-            lambda folder: (folder / "thumbnails.sqlite").write_bytes(b"x" * 5000),
-            "thumbnails.sqlite cannot be read",
         ),
         (sql("DELETE FROM items WHERE row = 6"), "holds 6 items"),
         (changed("modalities.npy", 3), "modalities.npy .*a number is out of range"),
         (changed("embeddings.npy", np.nan), "embeddings.npy .*out of range"),
-        (changed("embeddings.npy", -np.inf), "embeddings.npy .*out of range"),
         (sql("ALTER TABLE items RENAME TO others"), "items.sqlite cannot be read .no such table"),
         (
             sql(f"DROP TABLE items; CREATE VIEW items AS {ENDLESS}"),

@@ -270,15 +270,15 @@ def test_ranks_are_said_as_ordinals_and_movements():
 # Collection
 
 CONTENTS = (
-    IndexConfig(1_002, 8, (3,), (1_000, 3), 1_000),
+    IndexConfig(1_002, 8, (3,), (1_000, 2), 1_000),
     [Dataset(3, [1_000, 0, 0], 0), Dataset(9, [0, 0, 2], 2)],
 )
-GROWN = DriftReport(1_000, 100, 100, 0.25, 0.5, 30, {}, Buckets(1.0, 1), Buckets(1.5, 4))
+GROWN = DriftReport(1_000, 100, 0.25, 0.5, 30, {}, Buckets(1.0, 1), Buckets(1.5, 4))
 
 
 def test_the_panels_of_the_collection():
     one = IndexConfig(5, 8, (3,), (5,), 5), [Dataset(None, [5, 0, 0], 0)]
-    unknown = DriftReport(0, 3, 0, None, None, 0, {}, None, Buckets(1.0, 1))
+    unknown = DriftReport(0, 3, None, None, 0, {}, None, Buckets(1.0, 1))
     check_golden(
         "collection",
         {

@@ -27,7 +27,6 @@ from genius.encoding.features import FeatureFiles
 from genius.errors import UserError
 from genius.evaluation.arguments import add_device, add_seed
 from genius.files import disk_errors_explained, link_files
-from genius.index.check import COMPACT
 from genius.index.layout import ROW_FILES
 from genius.index.segments import FUSED
 from genius.index.store import PART, Index, load_index
@@ -149,11 +148,7 @@ def write_index_of(
 ) -> None:
     """Write the index in the folder `source` under other IDs (n, M); what is not about IDs is
     linked, but for the features that the run's own IDs are made from.
-
-    Raises UserError for an older run that still holds removed items.
     """
-    if index.config.removed:
-        raise UserError(f"{source.parent} still holds removed items; erase them: {COMPACT}")
     link_files(source, folder, left_out=(*ROW_FILES, FUSED))
     write_rows(
         folder, replace(index.config, code_sizes=sizes), pack(codes, sizes), index.modalities, None

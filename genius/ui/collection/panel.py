@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from genius.errors import UserError
-from genius.index.check import DriftReport, advice, datasets
+from genius.index.check import DriftReport, datasets
 from genius.index.store import Index
 from genius.search.editor import KEPT
 from genius.ui.collection import view
@@ -91,4 +91,4 @@ class CollectionLooks:
 
     def measure_fit(self, index: Index) -> dict[str, Any]:
         drift = DriftReport.of(index)
-        return view.verdict(drift, advice(index, drift)) | view.drift_view(drift)
+        return view.verdict(drift, drift.warnings()) | view.drift_view(drift)

@@ -71,10 +71,6 @@ def _contents_note(config: IndexConfig, size: int) -> str:
     if config.grown:
         were = "was" if config.grown == 1 else "were"
         sentences.append(f"{count(config.grown, 'item')} {were} added after training.")
-    if config.removed:
-        sentences.append(
-            f"{count(config.removed, 'removed item')} still in its files, until the next change."
-        )
     return " ".join(sentences)
 
 
@@ -104,7 +100,7 @@ def drift_view(drift: DriftReport) -> dict[str, Any]:
     trained_far = added_far = ""
     if drift.error is not None:
         trained_far = percent(EXPECTED_FAR)
-        added_far = percent(drift.far / drift.compared) if drift.compared else ""
+        added_far = percent(drift.far / drift.added) if drift.added else ""
     rows = [
         ["items", f"{drift.trained:,}", f"{drift.added:,}", f"{drift.trained + drift.added:,}"],
         ["lost by coding, on average", _error(drift.error), _error(drift.added_error), ""],

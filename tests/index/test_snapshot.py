@@ -1,31 +1,34 @@
+"""Snapshots of an index: readers keep theirs, whatever happens to the next one.
+
+Changes for which the disk has no room are made in a process of their own, which a page of a memory
+map that has no room on disk would kill.
+"""
+
+import resource
 import shutil
 import threading
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from genius import run as run_module
 from genius.errors import UserError
 from genius.index import update
 from genius.index.item_source import ItemSource
-from genius.index.store import Index, load_newer_index
+from genius.index.store import load_newer_index
 from genius.run import Run
 from genius.schema import Item, Modality
-from tests.search.tiny import tiny_encoder, tiny_fusion, tiny_quantizer
+from tests.index.changes import N, add_items, opened, texts, tiny_models
+from tests.waiting import forked
 
-N = 12
 
-
-def add_texts(run: Path, numbers: range) -> None:
-    models = update.Models(tiny_encoder(), tiny_fusion(), tiny_quantizer())
-    update.add(
-        run,
-        lambda _: ItemSource(
-            lambda: [Item(f"7:{i}", Modality.TEXT, f"Text {i}.") for i in numbers], Path
-        ),
-        models,
+def publish_broken(run: Path, part: str, *built_from: str) -> None:
+    Run(run).publish(
+        part, lambda folder: (folder / "config.json").write_text(uuid.uuid4().hex), built_from
     )
 
 
@@ -34,68 +37,55 @@ def folders(run: Path) -> set[str]:
 
 
 def test_a_version_is_deleted_when_nobody_reads_it_any_more(run):
-    first = Index.load(Run(run).folder("index"))
+    first = opened(run)
     for number in range(3):
-        add_texts(run, range(number, number + 1))
+        add_items(run, texts(f"7:{number}"))
     assert folders(run) == {first.folder.name, Run(run).folder("index").name}
     assert first.items([0])[0].id == "0:0"
     del first
-    add_texts(run, range(9, 10))
+    add_items(run, texts("7:9"))
     assert len(folders(run)) == 1 and not list(run.glob(".*.*"))
 
 
 def test_an_index_that_is_being_read_survives_training(run):
     """Every thread of a server, also one that first asks later, reads what it opened."""
-    index = Index.load(Run(run).folder("index"))
+    index = opened(run)
     expected = index.items(range(N))
-    trained = Run(run)
-    trained.publish(
-        "index", lambda folder: (folder / "config.json").write_text("{}"), ("quantizer",)
-    )
+    publish_broken(run, "index", "quantizer")
     with ThreadPoolExecutor(1) as thread:
         assert thread.submit(index.items, range(N)).result(60) == expected
         assert thread.submit(index.thumbnail, 0).result(60)
     old = index.folder
     del index
-    trained.publish(
-        "index", lambda folder: (folder / "config.json").write_text("[]"), ("quantizer",)
-    )
+    publish_broken(run, "index", "quantizer")
     assert not old.exists() and len(folders(run)) == 1
 
 
 def test_items_are_not_added_to_a_run_that_is_trained_meanwhile(run):
     """Nothing is lost: neither the new part nor, for the next try, what was encoded."""
-    models = update.Models(tiny_encoder(), tiny_fusion(), tiny_quantizer())
 
     def read(_: int) -> ItemSource:
-        Run(run).publish(
-            "fusion", lambda folder: (folder / "config.json").write_text("{}"), ("encoder",)
-        )
-        return ItemSource(lambda: [Item("7:1", Modality.TEXT, "One.")], Path)
+        publish_broken(run, "fusion", "encoder")
+        return ItemSource(lambda: texts("7:1"), Path)
 
-    index = Index.load(Run(run).folder("index"))
+    index = opened(run)
     with pytest.raises(UserError, match="another process has published a new fusion"):
-        update.add(run, read, models)
+        update.add(run, read, tiny_models())
     assert folders(run) == {index.folder.name} and Run(run).manifest["parts"]["fusion"][
         "files"
     ].keys() == {"config.json"}
 
 
 def test_a_change_of_the_models_is_not_taken_up(run):
-    served = Run(run)
-    index = Index.load(served.folder("index"))
-    add_texts(run, range(1))
-    trained = Run(run)
-    trained.publish(
-        "fusion", lambda folder: (folder / "config.json").write_text("{}"), ("encoder",)
-    )
+    served, index = Run(run), opened(run)
+    add_items(run, texts("7:0"))
+    publish_broken(run, "fusion", "encoder")
     assert load_newer_index(served, index) is None
 
 
 def test_a_damaged_version_is_an_error_by_name(run):
-    served = Run(run)
-    index = Index.load(served.folder("index"))
-    add_texts(run, range(1))
+    served, index = Run(run), opened(run)
+    add_items(run, texts("7:0"))
     folder = Run(run).folder("index")
     (folder / "config.json").write_text("{}")
     with pytest.raises(UserError, match="config.json is not the file"):
@@ -123,7 +113,7 @@ def test_an_index_that_is_replaced_twice_while_its_files_are_checked_is_read_all
     run, monkeypatch, served_before
 ):
     served = Run(run)
-    index = Index.load(served.folder("index")) if served_before else None
+    index = opened(run) if served_before else None
     update.remove(run, ["0:0"])
     change_twice_before(monkeypatch, "sha256", run)
     found = load_newer_index(served, index)
@@ -166,7 +156,7 @@ def test_readers_see_whole_versions_while_the_index_changes(run):
         readers = [threads.submit(read) for _ in range(3)]
         try:
             for number in range(0, 12, 3):
-                add_texts(run, range(number, number + 3))
+                add_items(run, texts(*(f"7:{number + i}" for i in range(3))))
                 update.remove(run, [f"7:{number}", f"0:{number}"])
             update.compact(run)
         finally:
@@ -174,7 +164,7 @@ def test_readers_see_whole_versions_while_the_index_changes(run):
         for one in readers:
             one.result(60)
     assert seen
-    assert Index.load(Run(run).folder("index")).n == N - 4 + 8
+    assert opened(run).n == N - 4 + 8
 
 
 def test_where_files_cannot_be_linked_they_are_copied(run, monkeypatch):
@@ -182,13 +172,58 @@ def test_where_files_cannot_be_linked_they_are_copied(run, monkeypatch):
         raise PermissionError
 
     monkeypatch.setattr("os.link", refuse)
-    before = Index.load(Run(run).folder("index"))
-    add_texts(run, range(2))
-    now = Index.load(Run(run).folder("index"))
+    before = opened(run)
+    add_items(run, texts("7:0", "7:1"))
+    now = opened(run)
     assert now.n == N + 2 and now.items(range(N)) == before.items(range(N))
 
 
 def test_a_run_that_was_copied_before_it_grew_is_untouched(run, tmp_path):
     copy = shutil.copytree(run, tmp_path / "copy")
-    add_texts(run, range(2))
-    assert Index.load(Run(copy).folder("index")).n == N
+    add_items(run, texts("7:0", "7:1"))
+    assert opened(copy).n == N
+
+
+ITEMS = [Item(f"7:{n}", Modality.TEXT, f"Text {n}. " + "x" * 2000) for n in range(100)]
+ROOM = (0, 8_192, 40_960, 10**5, 2 * 10**5, 4 * 10**5, 10**6, 10**7)  # bytes
+
+
+def state(run: Path) -> dict[Path, bytes]:
+    """Without what was encoded for the next try, and the snapshot before the present one."""
+    present = Run(run).folder("index")
+    files = (file for file in run.rglob("*") if file.is_file() and "adding" not in file.parts)
+    return {
+        file: file.read_bytes()
+        for file in files
+        if present in file.parents or not file.relative_to(run).parts[0].startswith("index-")
+    }
+
+
+def change_without_room(run: Path) -> None:
+    """Change an index while no file may be larger, as under a quota; with more and more room, until
+    there is enough.
+    """
+    torch.set_num_threads(1)  # a forked process has no other threads
+    for change in (
+        lambda: update.remove(run, ["0:1"]),
+        lambda: add_items(run, ITEMS),
+        lambda: update.compact(run),
+    ):
+        before, said = state(run), []
+        for size in ROOM:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+            try:
+                change()
+                break
+            except UserError as error:
+                said.append(str(error))
+                assert state(run) == before and not list(run.glob(".*.*"))
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
+        assert said and all("nothing was changed" in sentence for sentence in said), said
+    index = opened(run)
+    assert index.config.segments == (N + 99,) and len(index.items(range(N + 99))) == N + 99
+
+
+def test_without_room_a_change_is_refused_and_the_run_stays_as_it_was(run):
+    assert forked(change_without_room, run) == 0
