@@ -6,9 +6,8 @@ The embedding of an input with an image and a text is the normalized sum of both
 Shapes: b batch, d embedding dim, s image side, n tokens.
 """
 
-import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,32 +22,22 @@ from PIL import Image
 from torch import Tensor, nn
 
 from genius.errors import UserError
-from genius.models import towers
 from genius.models.blip import BlipTowers
-from genius.models.class_bridge import add_class_bridge, classes_of
-from genius.models.encoder_config import (
-    TEXT_FOLDER,
-    EncoderConfig,
-    StoredConfig,
-    TowerFile,
-    TowerSettings,
-)
+from genius.models.class_bridge import add_class_bridge
+from genius.models.encoder_config import TEXT_FOLDER, EncoderConfig, StoredConfig, TowerFile
 from genius.models.folding import fold_batch_norms
 from genius.models.heads import SplitEncoder, add_residual_heads
-from genius.models.model_hubs import is_hub_unreachable, quiet_hub
+from genius.models.model_hubs import quiet_hub
 from genius.models.saving import load_model, save_model
 from genius.models.tokenizers import Tokenizer, make_tokenizer
-from genius.reading import check_text_size, read_json
+from genius.reading import check_text_size, one_line, read_json
 from genius.texts import normalize_text, query_text, shorten_text
 
-LOCAL_FOLDER = "local-dir:"
-MODEL_SOURCES = ("hf-hub:", LOCAL_FOLDER)  # hold a model configuration with its weights
 # of images that a CPU encodes together: more of them overflow its caches and need memory
 GROUP_PIXELS = 4 * 224**2
 # images; smaller groups are of large images, which a CPU encodes faster with the channels last
 SMALL_GROUP = 16
 GROUP_TEXTS = 32  # texts of similar length that a CPU encodes together, if padding costs time
-CONTEXT = 77  # tokens of a text, of pretrained towers
 TEXT_NAMES = ("hf_model_name", "hf_tokenizer_name")  # settings that open_clip reads these from
 
 
@@ -122,118 +111,6 @@ class Encoder(nn.Module):
         self.dim: int = cfg["embed_dim"]
         self._trims_padding = custom and padding_is_inert(self.clip.text)
 
-    @classmethod
-    @quiet_hub()
-    def from_open_clip(cls, architecture: str, pretrained: str = "") -> "Encoder":
-        """A pretrained open_clip model, with its weights unchanged.
-
-        architecture: a name that open_clip knows, with `pretrained`, a tag (downloaded) or a local
-        checkpoint file; or hf-hub:OWNER/REPOSITORY or local-dir:FOLDER, which hold configuration
-        and weights (`pretrained` is ignored). Raises UserError if the architecture is unknown, or
-        weights or tokenizer cannot be loaded.
-        """
-        pretrained = "" if architecture.startswith(MODEL_SOURCES) else pretrained
-        try:
-            model = open_clip.get_model_config(architecture)
-            quick = open_clip.get_pretrained_cfg(architecture, pretrained).get("quick_gelu", False)
-            clip = open_clip.create_model(
-                architecture, pretrained or None, require_pretrained=True, force_quick_gelu=quick
-            )  # otherwise some tags get another activation
-            if quick:
-                model["quick_gelu"] = True
-            if "hf_model_name" in model["text_cfg"]:
-                # its weights are part of the checkpoint
-                model["text_cfg"]["hf_model_pretrained"] = False
-            if "hf_tokenizer_name" in model["text_cfg"] and architecture.startswith(LOCAL_FOLDER):
-                model["text_cfg"]["hf_tokenizer_name"] = str(
-                    Path(architecture.removeprefix(LOCAL_FOLDER)).resolve()
-                )
-            source = f"{architecture} {Path(pretrained).name}".strip()
-            encoder = cls(
-                EncoderConfig(model, dict(open_clip.get_model_preprocess_cfg(clip)), source)
-            )
-            encoder.clip.load_state_dict(clip.state_dict())
-            encoder.eval().check()
-        except Exception as error:  # open_clip, the hub and the network raise many types
-            named = f"{architecture} with weights {pretrained!r}" if pretrained else architecture
-            if is_hub_unreachable(error):
-                raise UserError(
-                    f"open_clip cannot download {named}: the hub is out of reach, and no "
-                    "earlier download is in "
-                    "its cache; download the file on a machine with a network, and give its path"
-                ) from error
-            raise UserError(
-                f"open_clip cannot load {named} ({textwrap.shorten(str(error), 200)}); give an "
-                "architecture of open_clip and a tag or a checkpoint file, "
-                "hf-hub:OWNER/REPOSITORY or "
-                "local-dir:FOLDER"
-            ) from error
-        return encoder
-
-    @classmethod
-    def from_towers(cls, image_tower: str, text_tower: str, settings: TowerSettings) -> "Encoder":
-        """An encoder with pretrained towers and random heads, in eval mode.
-
-        image_tower, text_tower: names as in genius.models.towers. Raises UserError if a tower is
-        missing, cannot be loaded or does not fit.
-        """
-        image: Any = towers.image_tower(image_tower)  # timm has no types
-        text = towers.text_tower(text_tower)
-        pretrained = image.pretrained_cfg
-        residual = settings.head == "residual"
-        classifier = image.get_classifier()
-        head = "linear" if residual else settings.head
-        model = {
-            "embed_dim": settings.dim,
-            "custom_text": True,
-            "vision_cfg": {
-                "image_size": settings.image_size,
-                "timm_model_name": pretrained["architecture"],
-                "timm_pool": "",  # as timm pools for its classifier
-                "timm_proj": head,
-                "timm_proj_bias": True,
-                "timm_drop": 0.0 if residual else settings.image_dropout,
-            },
-            "text_cfg": {
-                "context_length": CONTEXT,
-                "hf_model_name": text.source,
-                "hf_tokenizer_name": text.source,
-                "hf_model_pretrained": False,
-                "hf_pooler_type": text.pooler,
-                "hf_proj_type": head,
-            },
-        }
-        if residual:
-            of_heads = ("hidden", "image_dropout", "text_dropout")
-            model["residual_heads"] = {name: getattr(settings, name) for name in of_heads}
-        if settings.bridge and (labels := classes_of(image)):
-            model["bridge"] = {
-                "labels": labels,
-                "temperature": settings.bridge_temperature,
-                "gain": settings.bridge_gain,
-            }
-        known = {name: pretrained[name] for name in ("mean", "std", "interpolation")}
-        preprocess = PreprocessCfg(
-            size=settings.image_size, resize_mode=settings.resize_mode, **known
-        )
-        try:
-            source = f"{image_tower} {text_tower}"
-            encoder = cls(EncoderConfig(model, asdict(preprocess), source, settings.apart))
-            image.reset_classifier(0)
-            encoder.clip.visual.trunk.load_state_dict(image.state_dict())
-            encoder.clip.text.transformer.load_state_dict(text.weights())
-            if "bridge" in model:
-                encoder.clip.visual.head.set_classifier(classifier)
-            encoder.eval().check()
-        except Exception as error:  # timm, transformers and open_clip raise many types
-            raise UserError(
-                f"the towers {image_tower} and {text_tower} do not make an encoder for "
-                f"{settings.image_size} pixels "
-                f"({textwrap.shorten(str(error), 200)}); set encoder.image_tower, "
-                "encoder.text_tower or the image size"
-            ) from error
-        return encoder
-
     def for_inference(self) -> "Encoder":
         """Itself in eval mode with folded batch norms, which is faster; it can be neither trained
         nor saved now.
@@ -258,8 +135,9 @@ class Encoder(nn.Module):
             if not embedding.isfinite().all():
                 raise ValueError("it computes numbers that are not finite")
         except Exception as error:  # tokenizers, the hub and the network raise many types
-            reason = textwrap.shorten(str(error) or type(error).__name__, 200)
-            raise UserError(f"the encoder cannot encode a text and an image ({reason})") from error
+            raise UserError(
+                f"the encoder cannot encode a text and an image ({one_line(error)})"
+            ) from error
         finally:
             self.train(training)
 

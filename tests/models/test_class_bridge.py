@@ -2,7 +2,7 @@
 by class.
 """
 
-import json
+from pathlib import Path
 
 import pytest
 import timm
@@ -13,9 +13,9 @@ from torch import nn
 from genius.errors import UserError
 from genius.models.class_bridge import BridgedHead, ClassTexts, classes_of
 from genius.models.encoder import Encoder
-from genius.models.encoder_config import TowerSettings
 from genius.models.towers import image_tower
-from tests.models.test_towers import TINY, write_image_tower, write_text_tower
+from tests.models.test_open_clip import edit
+from tests.models.tiny_towers import TINY, tiny_towers_encoder, write_image_tower, write_timm_folder
 
 
 def bridged(temperature=1.0, gain=1.0) -> BridgedHead:
@@ -37,25 +37,20 @@ def test_classes_are_added_by_their_probabilities(temperature, gain):
     for output, feature in zip(outputs, features, strict=True):
         projected = head.head.weight @ output + head.head.bias
         logits = (head.classifier @ output + head.classifier_bias) / temperature
-        total = logits.exp().sum()
-        classes = torch.zeros(4)
-        for class_ in range(5):
-            classes += logits[class_].exp() / total * head.prototypes[class_]
+        shares = logits.exp() / logits.exp().sum()
+        classes = sum(share * prototype for share, prototype in zip(shares, head.prototypes))
         expected = (
             projected + 0.7 * gain * projected.norm() * classes / max(classes.norm(), 1e-6) ** 0.5
         )
         torch.testing.assert_close(feature, expected)
 
 
-def tower_encoder(folder, bridge=True) -> Encoder:
-    _, image = write_image_tower(folder, f"{TINY}.r160_in1k")
-    write_text_tower(folder / "text")
-    settings = TowerSettings(dim=12, image_size=64, head="residual", bridge=bridge)
-    return Encoder.from_towers(image, str(folder / "text"), settings)
+def bridged_encoder(folder: Path, image: str = f"{TINY}.r160_in1k", bridge: bool = True) -> Encoder:
+    return tiny_towers_encoder(folder, image, head="residual", bridge=bridge)
 
 
 def test_a_bridge_is_saved_and_loaded_with_its_encoder(tmp_path):
-    encoder = tower_encoder(tmp_path)
+    encoder = bridged_encoder(tmp_path)
     head = encoder.split().image_head
     assert isinstance(head, BridgedHead) and head.classifier.any()
     folder = tmp_path / "saved"
@@ -69,18 +64,13 @@ def test_a_bridge_is_saved_and_loaded_with_its_encoder(tmp_path):
         torch.testing.assert_close(
             loaded.for_inference()(pixels, present, torch.zeros(0), ~present).image, expected
         )
-    assert (
-        json.loads((folder / "config.json").read_text(encoding="utf-8"))["model"]["bridge"][
-            "labels"
-        ]
-        == "imagenet-1k"
-    )
+    assert loaded.config.model["bridge"]["labels"] == "imagenet-1k"
 
 
 def test_without_a_classifier_of_known_classes_there_is_no_bridge(tmp_path):
     assert classes_of(timm.create_model(TINY, num_classes=0)) == ""
     assert classes_of(timm.create_model(TINY, num_classes=7)) == ""
-    assert "bridge" not in tower_encoder(tmp_path, bridge=False).config.model
+    assert "bridge" not in bridged_encoder(tmp_path, bridge=False).config.model
 
 
 SYNSETS = ImageNetInfo("imagenet-1k").label_names()
@@ -100,12 +90,7 @@ SYNSETS = ImageNetInfo("imagenet-1k").label_names()
     ],
 )
 def test_a_thousand_classes_are_those_of_imagenet_only_if_the_tower_says_so(tmp_path, said, labels):
-    write_image_tower(tmp_path)
-    (tmp_path / "weights.safetensors").rename(tmp_path / "model.safetensors")
-    facts = {"num_classes": 1000, "input_size": [3, 160, 160], **said}
-    (tmp_path / "config.json").write_text(
-        json.dumps({"architecture": TINY, "pretrained_cfg": facts})
-    )
+    write_timm_folder(tmp_path, **said)
     assert classes_of(image_tower(str(tmp_path))) == labels
 
 
@@ -113,10 +98,7 @@ def test_weights_in_a_file_are_of_imagenet_if_their_name_has_the_tag(tmp_path):
     _, name = write_image_tower(tmp_path)
     assert classes_of(image_tower(name)) == ""
     assert classes_of(image_tower(name.replace(":", ".r160_in1k:"))) == "imagenet-1k"
-    (tmp_path / "text").mkdir()
-    write_text_tower(tmp_path / "text")
-    settings = TowerSettings(dim=12, image_size=64, head="residual", bridge=True)
-    assert "bridge" not in Encoder.from_towers(name, str(tmp_path / "text"), settings).config.model
+    assert "bridge" not in bridged_encoder(tmp_path, name).config.model
 
 
 @pytest.mark.parametrize(
@@ -131,25 +113,15 @@ def test_weights_in_a_file_are_of_imagenet_if_their_name_has_the_tag(tmp_path):
 def test_a_bridge_that_does_not_fit_is_refused_in_one_sentence(tmp_path, change, message):
     folder = tmp_path / "saved"
     folder.mkdir()
-    tower_encoder(tmp_path).save(folder)
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    config["model"]["bridge"] |= change
-    (folder / "config.json").write_text(json.dumps(config))
+    bridged_encoder(tmp_path).save(folder)
+    ((key, value),) = change.items()
+    edit(folder / "config.json", "model", "bridge", key, value=value)
     with pytest.raises(UserError, match=message):
         Encoder.load(folder)
-
-
-def test_a_classifier_of_another_tower_is_refused(tmp_path):
-    with pytest.raises(RuntimeError):
-        bridged().set_classifier(nn.Linear(7, 5))
 
 
 def test_classes_have_names_and_definitions():
     texts = ClassTexts.of("imagenet-1k")
     assert len(texts.names) == len(texts.definitions) == 1000
     assert texts.names[1][0] == "goldfish" and texts.definitions[1].startswith("small golden")
-    assert all(
-        names[0] and definition
-        for names, definition in zip(texts.names, texts.definitions, strict=True)
-    )
     assert texts.entries[1].startswith("Goldfish (Carassius auratus): small golden")

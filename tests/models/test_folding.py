@@ -5,10 +5,8 @@ import torch
 from PIL import Image
 from torch import nn
 
-from genius.models.encoder import Encoder
-from genius.models.encoder_config import TowerSettings
 from genius.models.folding import fold_batch_norms
-from tests.models.test_towers import write_image_tower, write_text_tower
+from tests.models.tiny_towers import tiny_towers_encoder
 
 
 def norms(tower: nn.Module) -> list[nn.Module]:
@@ -65,25 +63,16 @@ def test_what_is_read_twice_stands_alone_or_standardizes_its_weights_is_not_fold
 
 
 def test_a_tower_that_cannot_be_traced_stays_as_it_is():
-    class Tower(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.convolution = nn.Conv2d(3, 3, 1)
-            self.norm = nn.BatchNorm2d(3)
-
+    class Tower(nn.Sequential):
         def forward(self, x):
-            return self.norm(self.convolution(x)) if x.sum() > 0 else x
+            return super().forward(x) if x.sum() > 0 else x
 
-    assert folded_like_before(with_statistics(Tower()), torch.ones(1, 3, 4, 4)) == 0
+    tower = Tower(nn.Conv2d(3, 3, 1), nn.BatchNorm2d(3))
+    assert folded_like_before(with_statistics(tower), torch.ones(1, 3, 4, 4)) == 0
 
 
 def test_an_encoder_for_inference_gives_the_same_features(tmp_path):
-    _, name = write_image_tower(tmp_path)
-    write_text_tower(tmp_path / "text")
-    settings = TowerSettings(dim=12, image_size=64)
-    encoder, folded = (
-        Encoder.from_towers(name, str(tmp_path / "text"), settings) for _ in range(2)
-    )
+    encoder, folded = (tiny_towers_encoder(tmp_path) for _ in range(2))
     with_statistics(encoder.clip.visual)
     folded.load_state_dict(encoder.state_dict())
     assert folded.train().for_inference() is folded and not folded.training

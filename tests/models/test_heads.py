@@ -9,10 +9,10 @@ from torch import nn
 
 from genius.errors import UserError
 from genius.models.encoder import Encoder
-from genius.models.encoder_config import EncoderConfig, TowerSettings
+from genius.models.encoder_config import EncoderConfig
 from genius.models.heads import ResidualHead, fold_standardization
 from tests.models.test_open_clip import PLAIN, TEXT
-from tests.models.test_towers import write_image_tower, write_text_tower
+from tests.models.tiny_towers import tiny_towers_encoder
 
 CUSTOM = PLAIN | {"custom_text": True}
 
@@ -20,14 +20,6 @@ CUSTOM = PLAIN | {"custom_text": True}
 def new_encoder(config) -> Encoder:
     torch.manual_seed(0)
     return Encoder(EncoderConfig(config)).eval()
-
-
-def towers_encoder(folder, head) -> Encoder:
-    _, image = write_image_tower(folder)
-    write_text_tower(folder / "text")
-    return Encoder.from_towers(
-        image, str(folder / "text"), TowerSettings(dim=12, image_size=64, head=head)
-    )
 
 
 @pytest.mark.parametrize(
@@ -45,7 +37,7 @@ def test_heads_on_the_outputs_of_the_towers_give_the_features(config):
 
 @pytest.mark.parametrize("head", ["mlp", "linear", "residual"])
 def test_heads_on_the_outputs_of_pretrained_towers_give_the_features(tmp_path, head):
-    check_split(towers_encoder(tmp_path, head))
+    check_split(tiny_towers_encoder(tmp_path, head=head))
 
 
 def check_split(encoder: Encoder) -> None:
@@ -65,19 +57,6 @@ def check_split(encoder: Encoder) -> None:
         assert not torch.allclose(encoder(pixels, present, tokens, present).text, features.text)
 
 
-def test_the_outputs_of_towers_train_the_heads_alone(tmp_path):
-    encoder = towers_encoder(tmp_path, "mlp")
-    split = encoder.split()
-    outputs = split.image_outputs(torch.rand(2, 3, 64, 64))
-    split.image_head(outputs).sum().backward()
-    assert not outputs.requires_grad
-    assert {
-        name.split(".")[1]
-        for name, weight in encoder.clip.named_parameters()
-        if weight.grad is not None
-    } == {"head"}
-
-
 def test_a_tower_without_a_head_of_its_own_is_refused():
     with pytest.raises(UserError, match="the head of .* cannot be trained apart from it"):
         new_encoder(
@@ -87,7 +66,7 @@ def test_a_tower_without_a_head_of_its_own_is_refused():
 
 @pytest.mark.parametrize("head", ["mlp", "linear", "residual"])
 def test_the_standardization_of_a_towers_outputs_folds_into_the_head(tmp_path, head):
-    split = towers_encoder(tmp_path, head).split()
+    split = tiny_towers_encoder(tmp_path, head=head).split()
     for layer, centered in ((split.image_head, True), (split.text_head, head == "residual")):
         width = next(
             module for module in layer.modules() if isinstance(module, nn.Linear)

@@ -16,11 +16,19 @@ from safetensors.torch import save_file
 from genius.errors import UserError
 from genius.models.encoder import Encoder
 from genius.models.encoder_config import TextConfig
+from genius.models.pretrained import open_clip_encoder
 from genius.models.tokenizers import make_tokenizer
-from tests.models.test_towers import write_text_tower
+from tests.models.tiny_towers import write_text_tower
 
 VISION = {"image_size": 32, "layers": 1, "width": 32, "head_width": 16, "patch_size": 16}
 TEXT = {"context_length": 16, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 1}
+HUGGING_FACE_TEXT = {
+    "context_length": 16,
+    "hf_tokenizer_name": "somebody/elsewhere",
+    "hf_model_pretrained": False,
+    "hf_proj_type": "mlp",
+    "hf_pooler_type": "mean_pooler",
+}
 SIGLIP_TEXT = TEXT | {
     "hf_tokenizer_name": "somebody/elsewhere",
     "vocab_size": 8,
@@ -34,13 +42,7 @@ COCA = {
     "vision_cfg": VISION
     | {"attentional_pool": True, "attn_pooler_heads": 2, "output_tokens": True},
     "text_cfg": TEXT | {"embed_cls": True, "output_tokens": True},
-    "multimodal_cfg": {
-        "context_length": 16,
-        "vocab_size": 49408,
-        "width": 32,
-        "heads": 2,
-        "layers": 1,
-    },
+    "multimodal_cfg": TEXT,
 }
 
 
@@ -69,14 +71,12 @@ def write_model(folder, config, preprocess=None):
 def test_a_model_in_a_folder_gives_the_features_that_open_clip_gives(tmp_path, config):
     source = write_model(tmp_path, config, {"mean": [0.5, 0.4, 0.3], "resize_mode": "squash"})
 
-    encoder = Encoder.from_open_clip(f"local-dir:{tmp_path}", "is ignored")
+    encoder = open_clip_encoder(f"local-dir:{tmp_path}", "is ignored")
 
     images = [Image.new("RGB", (40, 30), "red")]
     texts = ["A red dog."]
-    assert (encoder.config.preprocess["mean"], encoder.config.preprocess["resize_mode"]) == (
-        [0.5, 0.4, 0.3],
-        "squash",
-    )
+    assert encoder.config.preprocess["mean"] == [0.5, 0.4, 0.3]
+    assert encoder.config.preprocess["resize_mode"] == "squash"
     features = encoder.encode(images, texts)
     with torch.inference_mode():
         torch.testing.assert_close(features.image, source.encode_image(encoder.preprocess(images)))
@@ -95,7 +95,7 @@ def test_a_folder_without_weights_is_refused_rather_than_filled_with_random_ones
     with pytest.raises(
         UserError, match="cannot load local-dir:.*Required pretrained weights.*could not be loaded"
     ):
-        Encoder.from_open_clip(f"local-dir:{tmp_path}")
+        open_clip_encoder(f"local-dir:{tmp_path}")
 
 
 def test_the_weights_of_a_file_or_a_tag_are_loaded_and_a_tag_sets_the_activation(
@@ -107,7 +107,7 @@ def test_the_weights_of_a_file_or_a_tag_are_loaded_and_a_tag_sets_the_activation
     tags = {"ours": asdict(PreprocessCfg()) | {"file": file, "quick_gelu": True}}
     monkeypatch.setitem(open_clip.pretrained._PRETRAINED, "tiny", tags)
     for origin, source, other in ((file, plain, quick), ("ours", quick, plain)):
-        encoder = Encoder.from_open_clip("tiny", origin)
+        encoder = open_clip_encoder("tiny", origin)
         assert encoder.config.model.get("quick_gelu", False) == (source is quick)
         pixels = encoder.preprocess([Image.new("RGB", (40, 30), "red")])
         with torch.inference_mode():
@@ -119,7 +119,8 @@ def test_the_weights_of_a_file_or_a_tag_are_loaded_and_a_tag_sets_the_activation
 def hugging_face_model(folder, tower="transformers"):
     """Written to a folder: with a Hugging Face tokenizer, and the text tower of this library."""
     write_text_tower(folder)
-    text = hugging_face_text(folder) if tower == "transformers" else SIGLIP_TEXT
+    text = HUGGING_FACE_TEXT | {"hf_model_name": str(folder)}
+    text = text if tower == "transformers" else SIGLIP_TEXT
     return write_model(folder, PLAIN | {"custom_text": True, "text_cfg": text})
 
 
@@ -127,14 +128,14 @@ def saved_encoder(folder, **changed):
     """The folder of a saved encoder with a Hugging Face text tower."""
     hugging_face_model(folder, **changed)
     (folder / "saved").mkdir()
-    Encoder.from_open_clip(f"local-dir:{folder}").save(folder / "saved")
+    open_clip_encoder(f"local-dir:{folder}").save(folder / "saved")
     return folder / "saved"
 
 
 def test_a_model_whose_tokenizer_is_missing_is_refused_before_any_image_is_encoded(tmp_path):
     write_model(tmp_path, PLAIN | {"text_cfg": TEXT | {"hf_tokenizer_name": "somebody/elsewhere"}})
     with pytest.raises(UserError, match="cannot encode a text and an image"):
-        Encoder.from_open_clip(f"local-dir:{tmp_path}")
+        open_clip_encoder(f"local-dir:{tmp_path}")
 
 
 def test_other_loggers_are_heard_while_a_model_is_loaded(tmp_path, monkeypatch, caplog):
@@ -149,7 +150,7 @@ def test_other_loggers_are_heard_while_a_model_is_loaded(tmp_path, monkeypatch, 
 
     monkeypatch.setattr(open_clip, "create_model", create_and_log)
     with caplog.at_level(logging.INFO):
-        Encoder.from_open_clip(f"local-dir:{tmp_path}")
+        open_clip_encoder(f"local-dir:{tmp_path}")
     assert [record.message for record in caplog.records] == ["heard", "heard from the root logger"]
 
 
@@ -166,7 +167,7 @@ def test_without_a_network_one_sentence_says_so_and_nothing_is_logged(name, monk
     with pytest.raises(
         UserError, match=f"cannot download {name}.*hub is out of reach.*give its path"
     ) as caught:
-        Encoder.from_open_clip(name, "laion2b_s34b_b79k")
+        open_clip_encoder(name, "laion2b_s34b_b79k")
     assert "\n" not in str(caught.value) and not caplog.records
     logging.getLogger("other").error("heard again")
     assert [record.message for record in caplog.records] == ["heard again"]
@@ -181,7 +182,7 @@ def test_a_model_with_a_hugging_face_tokenizer_needs_no_other_folders_and_no_net
     """
     origin, saved, moved = (tmp_path / name for name in ("origin", "saved", "moved"))
     source = hugging_face_model(origin, tower)
-    encoder = Encoder.from_open_clip(f"local-dir:{origin}")
+    encoder = open_clip_encoder(f"local-dir:{origin}")
     expected = encoder.encode([None, None], ["a red dog", "a"]).text
     with torch.inference_mode():
         tokens = open_clip.get_tokenizer(f"local-dir:{origin}")(["A red dog.", "A."])
@@ -211,17 +212,18 @@ def unreachable(*given, **named):
     raise AssertionError("a saved encoder asks no hub")
 
 
-def renumber(file, number):
-    """Give the word "red" this number."""
-    fields = json.loads(file.read_text(encoding="utf-8"))
-    fields["model"]["vocab"]["red"] = number
+def edit(file, *keys, value):
+    """Set what lies below these keys in a file of JSON."""
+    fields = place = json.loads(file.read_text(encoding="utf-8"))
+    for key in keys[:-1]:
+        place = place[key]
+    place[keys[-1]] = value
     file.write_text(json.dumps(fields))
 
 
 def ask_for_code(text, key):
     """Name compiled code of the hub as the implementation of attention."""
-    config = json.loads((text / "config.json").read_text(encoding="utf-8"))
-    (text / "config.json").write_text(json.dumps(config | {key: "somebody/kernel"}))
+    edit(text / "config.json", key, value="somebody/kernel")
 
 
 @pytest.mark.parametrize(
@@ -229,16 +231,10 @@ def ask_for_code(text, key):
     [
         (shutil.rmtree, "text is missing, the tokenizer of the encoder; copy the run again"),
         (lambda text: (text / "config.json").unlink(), "cannot be loaded .*train this part again"),
-        (
-            lambda text: (text / "config.json").write_text("{"),
-            "cannot be loaded .*train this part again",
-        ),
         (lambda text: (text / "tokenizer.json").unlink(), "text holds no tokenizer"),
-        (lambda text: (text / "tokenizer.json").write_text("{}"), "cannot be loaded"),
         (lambda text: (text / "tokenizer_config.json").write_text("["), "cannot be loaded"),
-        (lambda text: (text / "tokenizer.json").write_text("["), "cannot be loaded"),
         (
-            lambda text: renumber(text / "tokenizer.json", 1_000_000),
+            lambda text: edit(text / "tokenizer.json", "model", "vocab", "red", value=1_000_000),
             "has a token 1,000,000 and the text tower knows",
         ),
         (
@@ -291,8 +287,6 @@ def write_evil_tokenizer(folder, marker):
     ("kwargs", "named"),
     [
         ({"trust_remote_code": True, "subfolder": "../evil"}, "trust_remote_code"),
-        ({"subfolder": "../evil"}, "subfolder"),
-        ({"revision": "main"}, "revision"),
         ({"clean": "canonicalize", "cache_dir": "/tmp"}, "cache_dir"),
         ({"language": "../evil"}, "language"),
     ],
@@ -306,10 +300,7 @@ def test_a_tokenizer_option_that_runs_code_or_opens_another_path_is_refused_and_
     encoder = saved_encoder(tmp_path, tower="open_clip")
     marker = tmp_path / "it ran"
     write_evil_tokenizer(encoder / "evil", marker)
-    file = encoder / "config.json"
-    config = json.loads(file.read_text(encoding="utf-8"))
-    config["model"]["text_cfg"]["tokenizer_kwargs"] = kwargs
-    file.write_text(json.dumps(config))
+    edit(encoder / "config.json", "model", "text_cfg", "tokenizer_kwargs", value=kwargs)
 
     with pytest.raises(
         UserError, match=rf"{encoder} cannot be loaded \(.*{named}.*; train this part again"
@@ -318,7 +309,7 @@ def test_a_tokenizer_option_that_runs_code_or_opens_another_path_is_refused_and_
     assert "\n" not in str(error.value) and not marker.exists()
     with pytest.raises(UserError, match=rf"tokenizer_kwargs cannot be used \({named}: "):
         make_tokenizer(
-            config["model"]["text_cfg"] | {"hf_tokenizer_name": str(encoder / "text")}, None
+            TEXT | {"tokenizer_kwargs": kwargs, "hf_tokenizer_name": str(encoder / "text")}, None
         )
     assert not marker.exists()
 
@@ -340,7 +331,7 @@ def test_texts_of_a_hugging_face_tower_are_grouped_by_length_unpadded_and_keep_t
     tmp_path, monkeypatch
 ):
     hugging_face_model(tmp_path)
-    encoder = Encoder.from_open_clip(f"local-dir:{tmp_path}")
+    encoder = open_clip_encoder(f"local-dir:{tmp_path}")
     texts = ["a red dog", "a", "red dog", "dog", "a red red dog a"]
     tokens = encoder.tokenize(texts)
     lengths = []
@@ -353,14 +344,3 @@ def test_texts_of_a_hugging_face_tower_are_grouped_by_length_unpadded_and_keep_t
     monkeypatch.setattr("genius.models.encoder.GROUP_TEXTS", 2)
     torch.testing.assert_close(encoder.encode([None] * 5, texts).text, whole)
     assert lengths == [4, 6, 8]
-
-
-def hugging_face_text(folder):
-    return {
-        "context_length": 16,
-        "hf_model_name": str(folder),
-        "hf_tokenizer_name": "somebody/elsewhere",
-        "hf_model_pretrained": False,
-        "hf_proj_type": "mlp",
-        "hf_pooler_type": "mean_pooler",
-    }

@@ -9,10 +9,9 @@ from torch import nn
 from genius.errors import UserError
 from genius.models.decoder import IDDecoder
 from genius.models.encoder import Encoder
-from genius.models.encoder_config import TowerSettings
 from genius.models.fusion import Fusion
 from genius.models.saving import LARGE, load_model, round_to_half, save_model
-from tests.models.test_towers import write_image_tower, write_text_tower
+from tests.models.tiny_towers import tiny_towers_encoder
 from tests.search.tiny import tiny_decoder, tiny_encoder, tiny_fusion
 
 
@@ -50,29 +49,28 @@ def test_half_precision_halves_the_floating_weights_and_rounds_them(tmp_path):
     assert loaded.count == 70_001
 
 
+def same(model: nn.Module, weights: dict[str, torch.Tensor]) -> bool:
+    return all(torch.equal(tensor, weights[name]) for name, tensor in model.state_dict().items())
+
+
 def test_a_model_comes_back_the_same_and_in_half_precision_if_it_was_rounded_before(tmp_path):
     parts = (Encoder(tiny_encoder().config), tiny_fusion(), tiny_decoder(geometry=True))
     for kind, model in zip((Encoder, Fusion, IDDecoder), parts, strict=True):
         model.save(tmp_path)
-        loaded = kind.load(tmp_path).state_dict()
-        assert all(torch.equal(tensor, loaded[name]) for name, tensor in model.state_dict().items())
+        assert same(kind.load(tmp_path), model.state_dict())
         before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         round_to_half(model)
         model.save(tmp_path, half=True)
-        loaded = kind.load(tmp_path).state_dict()
-        assert all(torch.equal(tensor, loaded[name]) for name, tensor in model.state_dict().items())
-        assert any(not torch.equal(tensor, loaded[name]) for name, tensor in before.items())
+        loaded = kind.load(tmp_path)
+        assert same(loaded, model.state_dict()) and not same(loaded, before)
 
 
 def test_tied_weights_are_stored_once_in_half_precision_too(tmp_path):
-    (tmp_path / "whole").mkdir()
-    (tmp_path / "half").mkdir()
-    tiny_decoder().save(tmp_path / "whole")
-    tiny_decoder().save(tmp_path / "half", half=True)
-    assert (
-        load_file(tmp_path / "whole/model.safetensors").keys()
-        == load_file(tmp_path / "half/model.safetensors").keys()
-    )
+    names = []
+    for half in (False, True):
+        tiny_decoder().save(tmp_path, half=half)
+        names.append(load_file(tmp_path / "model.safetensors").keys())
+    assert names[0] == names[1]
 
 
 def test_the_same_weights_give_the_same_bytes(tmp_path):
@@ -90,9 +88,7 @@ def test_the_same_weights_give_the_same_bytes(tmp_path):
     ("change", "reason"),
     [
         (lambda weight: weight.fill_(torch.nan), "layer.weight holds a number that is not finite"),
-        (lambda weight: weight.fill_(-torch.inf), "layer.weight holds a number that is not finite"),
         (lambda weight: weight.bfloat16(), "layer.weight holds torch.bfloat16, not torch.float32"),
-        (lambda weight: weight.int(), "layer.weight holds torch.int32, not torch.float32"),
         (
             lambda weight: weight.T.contiguous(),
             r"layer.weight has the shape \(3, 2\), its config says \(2, 3\)",
@@ -183,8 +179,7 @@ def test_weights_rounded_to_eight_bits_are_stored_without_loss(tmp_path):
     model = WideModel(Config())
     round_to_half(model, eight_bit=True)
     save_model(model, Config(), tmp_path, eight_bit=True)
-    loaded = load_model(WideModel, Config, tmp_path).state_dict()
-    assert all(torch.equal(loaded[name], weight) for name, weight in model.state_dict().items())
+    assert same(load_model(WideModel, Config, tmp_path), model.state_dict())
 
 
 @pytest.mark.parametrize("damage", ["other rows", "no scales", "no matrix"])
@@ -210,11 +205,7 @@ def test_a_weight_named_like_scales_is_loaded_from_every_kind_of_file(tmp_path):
 
 
 def test_the_heads_of_an_encoder_stay_in_half_precision(tmp_path):
-    _, image = write_image_tower(tmp_path)
-    write_text_tower(tmp_path / "text")
-    encoder = Encoder.from_towers(
-        image, str(tmp_path / "text"), TowerSettings(dim=260, image_size=32)
-    )
+    encoder = tiny_towers_encoder(tmp_path, dim=260, image_size=32)
     encoder.save(tmp_path, eight_bit=True)
     stored = load_file(tmp_path / "model.safetensors")
     heads = [name for name in stored if name.startswith(Encoder.half_weights)]

@@ -54,7 +54,7 @@ from genius.index import update
 from genius.index.item_source import ItemSource
 from genius.index.store import PART, Index
 from genius.locks import write_lock
-from genius.models.encoder import MODEL_SOURCES, Encoder
+from genius.models.pretrained import MODEL_SOURCES, open_clip_encoder
 from genius.reading import one_line
 from genius.run import BUILT_FROM, Run
 from training.checkpoint import files_stamp
@@ -295,7 +295,7 @@ def publish_encoder(arguments: Arguments) -> None:
     architecture = settings.architecture
     assert isinstance(architecture, str)  # see `stage_arguments`
     if architecture != SHIPPED:
-        run.publish("encoder", Encoder.from_open_clip(architecture, settings.pretrained).save)
+        run.publish("encoder", open_clip_encoder(architecture, settings.pretrained).save)
         return
     photos = photo_run()
     for part in LINKED:

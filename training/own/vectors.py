@@ -27,6 +27,7 @@ from genius.index.segments import ConcatenatedArray, Vectors
 from genius.index.writing import write_index
 from genius.models.absent import NoEncoder, NoEncoderConfig
 from genius.models.encoder import Encoder
+from genius.models.pretrained import open_clip_encoder
 from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
 from training.checkpoint import files_stamp
@@ -94,7 +95,7 @@ def encoder_for(model: str, weights: str, file: Path, dim: int) -> Encoder | NoE
     """
     if not model:
         return NoEncoder(NoEncoderConfig(dim))
-    encoder = Encoder.from_open_clip(model, weights)
+    encoder = open_clip_encoder(model, weights)
     if encoder.dim != dim:
         raise UserError(
             f"{file} has vectors of {dim} numbers, {model} makes {encoder.dim}; name the "

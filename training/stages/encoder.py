@@ -27,6 +27,7 @@ from genius.models.encoder import Encoder
 from genius.models.encoder_config import EncoderConfig
 from genius.models.feature_fusion import FeatureFusionEncoder
 from genius.models.model_hubs import quiet_hub
+from genius.models.pretrained import open_clip_encoder, towers_encoder
 from genius.models.saving import round_to_half
 from genius.run import Run
 from training.checkpoint import Checkpoints, reseed
@@ -123,7 +124,7 @@ def new_encoder(settings: EncoderSettings) -> Encoder:
     if settings.image_tower or settings.text_tower:
         if not (settings.image_tower and settings.text_tower):
             raise UserError("set encoder.image_tower and encoder.text_tower, both or neither")
-        encoder = Encoder.from_towers(settings.image_tower, settings.text_tower, settings.towers)
+        encoder = towers_encoder(settings.image_tower, settings.text_tower, settings.towers)
         if settings.towers.bridge and "bridge" not in encoder.config.model:
             print(
                 "encoder: the image tower does not say that its classes are of ImageNet, "
@@ -137,7 +138,7 @@ def new_encoder(settings: EncoderSettings) -> Encoder:
     architecture = settings.architecture
     if settings.pretrained:
         assert isinstance(architecture, str), "a configuration has no pretrained weights"
-        return Encoder.from_open_clip(architecture, settings.pretrained)
+        return open_clip_encoder(architecture, settings.pretrained)
     if isinstance(architecture, str):
         architecture = open_clip.get_model_config(architecture)
         if architecture is None:

@@ -26,6 +26,7 @@ from genius.index.item_source import ItemSource
 from genius.index.store import Index
 from genius.models.encoder import Encoder
 from genius.models.fusion import Fusion
+from genius.models.pretrained import open_clip_encoder
 from genius.models.quantizer import ResidualQuantizer
 from genius.run import BUILT_FROM, Run
 from genius.schema import Query, SearchOptions
@@ -559,7 +560,7 @@ def test_vectors_are_searched_by_words_with_the_model_that_made_them_and_with_no
     tmp_path, model, monkeypatch
 ):
     lay_out_by_principal_components(monkeypatch)
-    encoder = Encoder.from_open_clip(f"local-dir:{model}", "").for_inference()
+    encoder = open_clip_encoder(f"local-dir:{model}", "").for_inference()
     made = encoder.encode(
         [None] * 24, [f"{word} {n}" for n in range(4) for word in WORDS]
     ).text.numpy()
