@@ -1,29 +1,41 @@
 """The reader: what a request asks for, which of its words are content, and which name what is left
 out (ours).
 
-It sees the states of the words in the text tower (word_states.py), and whether there is a picture.
-Two convolutions let each word look at the words around it. The tag of a word follows from what
-comes out; the reading of the request from sums of it over the words, weighted by attention, and
-from the mean of the states.
+It sees the states of the words in the text tower, and whether there is a picture. Two convolutions
+let each word look at the words around it. The tag of a word follows from what comes out; the
+reading of the request from sums of it over the words, weighted by attention, and from the mean of
+the states.
 
-Shapes: b requests, n words, u width of the text tower, c channels, r readings.
+The state of a word is the mean of the tower's last states over its tokens, before any head. Towers
+cut words into tokens in their own ways; here words are told apart by spaces, and the tokens of a
+word are as many as the tokenizer makes of it alone.
+
+Shapes: b requests, n words of the longest, t tokens, u width of the text tower, c channels, r
+readings.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 import torch.nn.functional as F
+from open_clip.hf_model import HFTextEncoder
 from pydantic import with_config
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
+from genius.errors import UserError
+from genius.models.encoder import Encoder
 from genius.models.saving import SavedModule
 from genius.reading import EXACT, Size
 from genius.schema import READINGS, READINGS_OF_PICTURES, READINGS_OF_WORDS
+from genius.texts import shorten_text
 
 ASKING, CONTENT, LEFT_OUT = TAGS = range(3)  # of a word
 WINDOW, LAYERS = 5, 2  # words that a convolution looks at, and how many there are
 HEADS = 2  # of the attention over the words
+READ_TOGETHER = 64  # texts
 STATE_DROPOUT, DROPOUT = 0.3, 0.4  # in training, of states and of what is computed of them
 
 
@@ -78,3 +90,72 @@ class Reader(SavedModule):
         readings = self.reading(self.dropout(self.hidden(request).relu()))
         readings = readings.masked_fill(~self.readable[picture.long()], -torch.inf)
         return readings.log_softmax(-1), self.tag(self.dropout(words)).log_softmax(-1)
+
+
+@torch.inference_mode()
+def word_states(encoder: Encoder, texts: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor]:
+    """The states (b, n, u) of the words of b texts, and which places (b, n) hold a word.
+
+    A word behind the last token that the tower reads has a state of zeros. Raises UserError if the
+    encoder has a text tower without a transformer of its own.
+    """
+    parts = [texts[start : start + READ_TOGETHER] for start in range(0, len(texts), READ_TOGETHER)]
+    states = [state for part in parts for state in _states(encoder, part)]
+    masks = [torch.ones(len(state), dtype=torch.bool, device=encoder.device) for state in states]
+    return pad_sequence(states, batch_first=True), pad_sequence(masks, batch_first=True)
+
+
+def _states(encoder: Encoder, texts: Sequence[Sequence[str]]) -> list[Tensor]:
+    """The states of the words (n, u) of each text."""
+    empty, letter = encoder.tokenizer(["", "a"])
+    padding = int(empty[-1])
+    special = _length(empty, padding)
+    before = int(empty[0] == letter[0])
+    words = [shorten_text(word) for text in texts for word in text]
+    alone = iter(_length(row, padding) - special for row in encoder.tokenizer(words))
+    counts = [[next(alone) for _ in text] for text in texts]
+    tokens = encoder.tokenizer([shorten_text(" ".join(text)) for text in texts])
+    # others take their whole context alone
+    if isinstance(getattr(encoder.clip, "text", None), HFTextEncoder):
+        tokens = tokens[:, : max(_length(row, padding) for row in tokens)]
+    return [
+        _means(row, before, own)
+        for row, own in zip(_token_states(encoder, tokens), counts, strict=True)
+    ]
+
+
+def _length(tokens: Tensor, padding: int) -> int:
+    """Of a text (t,) without the padding behind it."""
+    places = (tokens != padding).nonzero()
+    return int(places.max()) + 1 if len(places) else 0
+
+
+def _means(states: Tensor, start: int, counts: Sequence[int]) -> Tensor:
+    """(t, u) -> (n, u): the means of the next so many tokens."""
+    means = []
+    for count in counts:
+        own = states[start : start + count]
+        means.append(own.mean(0) if len(own) else states.new_zeros(states.shape[1]))
+        start += count
+    return torch.stack(means)
+
+
+def _token_states(encoder: Encoder, tokens: Tensor) -> Tensor:
+    """(b, t) -> (b, t, u): what the transformer of the text tower gives."""
+    caught: list[Tensor] = []
+
+    def catch(_: nn.Module, inputs: Any, output: Any) -> None:
+        caught.append(getattr(output, "last_hidden_state", output))
+
+    tower = getattr(encoder.clip, "text", encoder.clip)
+    if not isinstance(getattr(tower, "transformer", None), nn.Module):
+        raise UserError(
+            f"{type(tower).__name__} gives no states of words, which a reader needs; take "
+            "another encoder"
+        )
+    hook = tower.transformer.register_forward_hook(catch)
+    try:
+        encoder.clip.encode_text(tokens.to(encoder.device))
+    finally:
+        hook.remove()
+    return caught[0]

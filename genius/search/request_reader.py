@@ -18,8 +18,7 @@ from PIL.Image import Image
 
 from genius.index.layout import Instruction
 from genius.models.encoder import Encoder
-from genius.models.reader import ASKING, CONTENT, LEFT_OUT, Reader
-from genius.models.word_states import word_states
+from genius.models.reader import ASKING, CONTENT, LEFT_OUT, Reader, word_states
 from genius.schema import (
     READINGS,
     READINGS_OF_PICTURES,

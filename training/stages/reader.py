@@ -26,9 +26,8 @@ from genius.collections.mbeir import Collection
 from genius.collections.records import Instructions
 from genius.index.store import Index
 from genius.models.encoder import Encoder
-from genius.models.reader import Reader, ReaderConfig
+from genius.models.reader import Reader, ReaderConfig, word_states
 from genius.models.saving import round_to_half
-from genius.models.word_states import word_states
 from genius.run import BUILT_FROM, Run, expect_run
 from genius.schema import READINGS, Modality
 from training.command_line import parse_run

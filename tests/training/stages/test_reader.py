@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from genius.errors import UserError
-from genius.models.reader import Reader
-from genius.models.word_states import word_states
+from genius.models.reader import Reader, word_states
 from genius.run import Run
 from genius.schema import READINGS, Modality, Query
 from genius.search.engine import Engine
