@@ -54,13 +54,6 @@ class Matches:
         used = np.flatnonzero(counts)
         return used, counts[used]
 
-    def filtered(self, level: int, code: int) -> "Matches":
-        """The matches that have this code at a level after the end of the pattern."""
-        assert level >= len(self.pattern)
-        chosen = self.codes(level) == code
-        pattern = (*self.pattern, *(level - len(self.pattern)) * (None,), code)
-        return Matches(pattern, self.rows[chosen], self.packed[chosen], self.levels)
-
 
 class CodeTable:
     """Looks up patterns in an ID table. It copies nothing, so creating one is free.
@@ -84,13 +77,15 @@ class CodeTable:
         Raises ValueError for a code that does not exist, if all levels before it are given; behind
         an open level it matches nothing.
         """
+        pattern = trimmed(pattern)
         prefix = pattern[: pattern.index(None)] if None in pattern else pattern
         below = self.range(prefix)
-        matches = Matches(prefix, self.table.rows[below], self.table.packed[below], self._fields)
-        for level, code in enumerate(pattern):
-            if level >= len(prefix) and code is not None:
-                matches = matches.filtered(level, code)
-        return matches
+        rows, packed = self.table.rows[below], self.table.packed[below]
+        for code, field in list(zip(pattern, self._fields))[len(prefix) :]:
+            if code is not None:
+                chosen = read_level(packed, field) == code
+                rows, packed = rows[chosen], packed[chosen]
+        return Matches(pattern, rows, packed, self._fields)
 
     def range(self, prefix: Pattern) -> slice:
         """The table positions of the items below a prefix. Raises ValueError for a code that does

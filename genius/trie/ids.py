@@ -12,7 +12,7 @@ B bytes of a packed ID.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 
@@ -204,28 +204,17 @@ class IDTable:
 
     def bucket_sizes(self, ids: np.ndarray) -> np.ndarray:
         """Numbers of IDs (…,) -> number of items with each ID (…,)."""
-        at = search_sorted(self.shared, ids)
+        at = np.searchsorted(self.shared, np.asarray(ids, self.shared.dtype))
         return np.where(self.shared[at] == ids, self.sizes[at], 1)
 
     def ids_of(self, positions: np.ndarray) -> np.ndarray:
         """Positions of items (…,) -> the numbers of their IDs (…,)."""
-        at = search_sorted(self.shared, positions, "right") - 1  # −1 is the last entry, n
+        keys = np.asarray(positions, self.shared.dtype)  # of another type, numpy copies the table
+        at = np.searchsorted(self.shared, keys, "right") - 1  # −1 is the last entry, n
         first = self.shared[at]
         return np.where(
             (positions >= first) & (positions < first + self.sizes[at]), first, positions
         )
-
-
-def search_sorted(
-    values: np.ndarray, keys: np.ndarray | int, side: Literal["left", "right"] = "left"
-) -> np.ndarray:
-    """np.searchsorted of integers, values (n,) and keys (…,) -> (…,), without the copy of all
-    values that it makes for integers of another type.
-    """
-    keys = np.asarray(keys)
-    limits = np.iinfo(values.dtype)
-    places = np.searchsorted(values, keys.clip(limits.min, limits.max).astype(values.dtype), side)
-    return np.where(keys > limits.max, len(values), np.where(keys < limits.min, 0, places))
 
 
 def _sorted_order(packed: np.ndarray, rows: np.ndarray) -> np.ndarray:

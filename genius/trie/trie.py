@@ -222,26 +222,10 @@ def _merge_children(mask: Tensor, first: Children, second: Children) -> Children
     """Children of p prefixes in order: `first` of those where mask (p,) is true, `second` of the
     others.
     """
-    owner1 = mask.nonzero()[:, 0][first.owner]
-    owner2 = (~mask).nonzero()[:, 0][second.owner]
-    position = torch.cat(
-        [_merge_positions(owner1, owner2, len(mask)), _merge_positions(owner2, owner1, len(mask))]
-    )
-
-    def merged(values: Tensor, others: Tensor) -> Tensor:
-        return torch.empty_like(position).index_copy_(0, position, torch.cat([values, others]))
-
-    return Children(
-        merged(owner1, owner2), merged(first.code, second.code), merged(first.node, second.node)
-    )
-
-
-def _merge_positions(owner: Tensor, others: Tensor, owners: int) -> Tensor:
-    """The position of each of `owner` after merging with `others`; both ascend and have no number
-    in common.
-    """
-    before = torch.bincount(others, minlength=owners).cumsum(0)
-    return before.index_select(0, owner) + torch.arange(len(owner), device=owner.device)
+    owner = torch.cat([mask.nonzero()[:, 0][first.owner], (~mask).nonzero()[:, 0][second.owner]])
+    owner, order = owner.sort(stable=True)
+    code, node = torch.cat([first.code, second.code]), torch.cat([first.node, second.node])
+    return Children(owner, code[order], node[order])
 
 
 def find_crowded_prefixes(table: IDTable) -> CrowdedPrefixes:
@@ -258,11 +242,9 @@ def find_crowded_prefixes(table: IDTable) -> CrowdedPrefixes:
     first_edges = []
     codes = []
     edge_lows = []
-    bounds = [0]
     edges = 0
     for field in fields(table.code_sizes):
         lows.append(low)
-        bounds.append(bounds[-1] + len(low))
         if not len(low):
             continue
         column = read_level(table.packed, field)
@@ -288,7 +270,7 @@ def find_crowded_prefixes(table: IDTable) -> CrowdedPrefixes:
         np.concatenate([*first_edges, [edges]]).astype(np.int32),
         np.concatenate([*codes, nothing]).astype(np.int16),
         np.concatenate([*edge_lows, nothing]).astype(np.int32),
-        np.array(bounds, dtype=np.int32),
+        np.cumsum([0, *map(len, lows)]).astype(np.int32),
     )
 
 
