@@ -70,8 +70,8 @@ class DecoderCache:
 
 
 class IncrementalDecoder:
-    """An IDDecoder prepared for beam search. Holds copies of its weights: create it again when they
-    change.
+    """An IDDecoder prepared for beam search. Holds products of its weights: create it again when
+    they change.
     """
 
     @torch.inference_mode()
@@ -84,44 +84,32 @@ class IncrementalDecoder:
         self._scales = decoder.log_scales.exp().tolist()
         self._eps = t5.config.layer_norm_epsilon
 
-        def matrix(*weights: Tensor, gain: Tensor | None = None) -> Tensor:
-            """Weights (out, in), stacked, for an input with this gain (in,)."""
-            stacked = torch.cat(weights)
-            return stacked if gain is None else stacked * gain
-
         self._projections = [  # of z to the prefix, with a ReLU between them
-            (matrix(layer.weight), layer.bias)
+            (layer.weight, layer.bias)
             for layer in decoder.project.modules()
             if isinstance(layer, nn.Linear)
         ]
         self._layers, cross_keys_values = [], []
         for block in t5.decoder.block:
-            attention, cross, feed_forward = block.layer
-            queries, keys, values = (
-                attention.SelfAttention.q,
-                attention.SelfAttention.k,
-                attention.SelfAttention.v,
-            )
+            own, cross, feed_forward = block.layer
+            to_own, to_prefix = own.SelfAttention, cross.EncDecAttention
+            dense = feed_forward.DenseReluDense
+            qkv = torch.cat([to_own.q.weight, to_own.k.weight, to_own.v.weight])
             self._layers.append(
                 _Layer(
-                    matrix(
-                        queries.weight, keys.weight, values.weight, gain=attention.layer_norm.weight
-                    ),
-                    matrix(attention.SelfAttention.o.weight),
-                    matrix(cross.EncDecAttention.q.weight, gain=cross.layer_norm.weight),
-                    matrix(cross.EncDecAttention.o.weight),
-                    matrix(
-                        feed_forward.DenseReluDense.wi.weight, gain=feed_forward.layer_norm.weight
-                    ),
-                    matrix(feed_forward.DenseReluDense.wo.weight),
+                    qkv * own.layer_norm.weight,
+                    to_own.o.weight,
+                    to_prefix.q.weight * cross.layer_norm.weight,
+                    to_prefix.o.weight,
+                    dense.wi.weight * feed_forward.layer_norm.weight,
+                    dense.wo.weight,
                 )
             )
-            cross_keys_values += [cross.EncDecAttention.k.weight, cross.EncDecAttention.v.weight]
-        self._prefix_to_kv = matrix(*cross_keys_values, gain=t5.encoder.final_layer_norm.weight)
+            cross_keys_values += [to_prefix.k.weight, to_prefix.v.weight]
+        self._prefix_to_kv = torch.cat(cross_keys_values) * t5.encoder.final_layer_norm.weight
         self._embedding = t5.shared.weight
         # T5 scales its last hidden state before its tied head
-        gain = t5.decoder.final_layer_norm.weight * config.width**-0.5
-        self._head = matrix(t5.shared.weight, gain=gain)
+        self._head = t5.shared.weight * (t5.decoder.final_layer_norm.weight * config.width**-0.5)
         attention = t5.decoder.block[0].layer[0].SelfAttention
         bias = attention.compute_bias(config.levels, config.levels, device=self._embedding.device)
         self._bias = bias[0]  # (h, M, M)

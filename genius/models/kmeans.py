@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-BLOCK = 1 << 16  # points whose distances to all centroids are in memory at once
+POINT_BLOCK = 1 << 16  # points whose distances to all centroids are in memory at once
 
 
 def kmeans(points: Tensor, k: int, iterations: int, seed: int, sample: int = 0) -> Tensor:
@@ -75,4 +75,6 @@ def lloyd(points: Tensor, k: int, iterations: int, seed: int, sample: int = 0) -
 def nearest_centroids(points: Tensor, centroids: Tensor) -> Tensor:
     """Points (n, d), centroids (k, d) -> (n,) the number of the centroid nearest to each point."""
     norms = centroids.square().sum(-1)
-    return torch.cat([(norms - 2 * part @ centroids.T).argmin(-1) for part in points.split(BLOCK)])
+    return torch.cat(
+        [(norms - 2 * part @ centroids.T).argmin(-1) for part in points.split(POINT_BLOCK)]
+    )

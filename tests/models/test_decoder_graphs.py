@@ -12,7 +12,7 @@ from genius.models.incremental_decoder import IncrementalDecoder
 from genius.search.beam import beam_search
 from genius.search.candidates import CandidateFinder
 from genius.trie.trie import Trie
-from tests.models.test_incremental_decoder import queries
+from tests.models.test_decoder import queries
 from tests.search.test_beam import TINY_SIZES, build
 from tests.search.tiny import DIM, tiny_decoder
 

