@@ -6,7 +6,7 @@ import pytest
 import torch
 from PIL import Image
 
-from genius.encoding.features import EncoderFeatureCache, EncoderInput, FeatureFiles, batched
+from genius.encoding.features import EncoderFeatureCache, EncoderInput, FeatureFiles
 from genius.errors import UserError
 from genius.models.encoder import Encoder
 from tests.search.tiny import DIM, tiny_encoder, tiny_fusion
@@ -31,13 +31,20 @@ def small_shards(monkeypatch):
     monkeypatch.setattr("genius.encoding.features.SHARD", 2)
 
 
-def filled(folder, inputs=INPUTS, batch=2) -> FeatureFiles:
-    files = FeatureFiles.create(folder, len(inputs), 2, DIM, "source")
-    files.fill(tiny_encoder(), inputs, open_path, batch, "test")
+def created(folder, inputs=INPUTS, source="source") -> FeatureFiles:
+    return FeatureFiles.create(folder, len(inputs), len(inputs[0].texts), DIM, source)
+
+
+def filled(folder, inputs=INPUTS, batch=2, open_image=open_path, **how) -> FeatureFiles:
+    files = created(folder, inputs)
+    files.fill(tiny_encoder(), inputs, open_image, batch, "test", **how)
     return files
 
 
-def test_features_in_files_are_those_of_the_encoder(tmp_path):
+@pytest.mark.parametrize("shard", [2, 3])
+def test_features_in_files_are_those_of_the_encoder(tmp_path, shard, monkeypatch):
+    """Also if batches do not divide a shard."""
+    monkeypatch.setattr("genius.encoding.features.SHARD", shard)
     files = filled(tmp_path)
     for phrasing in (0, 1):
         expected = tiny_encoder().encode(
@@ -82,12 +89,10 @@ def test_a_killed_run_encodes_no_finished_shard_again(tmp_path):
     assert forked(fill_until_killed, tmp_path / "killed") == -signal.SIGKILL
 
     opened = []
-    again = FeatureFiles.create(tmp_path / "killed", len(INPUTS), 2, DIM, "source")
-    assert again.unfinished() == [1, 2]
-    again.fill(
-        tiny_encoder(), INPUTS, lambda path: opened.append(path) or open_path(path), 2, "test"
+    assert created(tmp_path / "killed").unfinished() == [1, 2]
+    again = filled(
+        tmp_path / "killed", open_image=lambda path: opened.append(path) or open_path(path)
     )
-
     assert set(opened) == {"blue", "black"}  # the third to the fifth input that have an image
     same(again, whole)
 
@@ -99,9 +104,7 @@ def fill_until_killed(folder) -> None:
         return open_path(path)
 
     torch.set_num_threads(1)  # a forked process has no other threads
-    FeatureFiles.create(folder, len(INPUTS), 2, DIM, "source").fill(
-        tiny_encoder(), [*INPUTS[:3], INPUTS[4], INPUTS[3]], open_until_black, 1, "test"
-    )
+    filled(folder, [*INPUTS[:3], INPUTS[4], INPUTS[3]], 1, open_until_black)
 
 
 def same(some: FeatureFiles, others: FeatureFiles) -> None:
@@ -113,25 +116,15 @@ def same(some: FeatureFiles, others: FeatureFiles) -> None:
 def test_shards_that_are_filled_separately_make_the_same_files(tmp_path, workers):
     whole = filled(tmp_path / "whole", batch=1)
     for shards in ([1], [2], [0]):
-        files = FeatureFiles.create(tmp_path / "apart", len(INPUTS), 2, DIM, "source")
-        assert set(shards) <= set(files.unfinished())
-        files.fill(tiny_encoder(), INPUTS, open_path, 1, "test", shards, workers)
+        assert set(shards) <= set(created(tmp_path / "apart").unfinished())
+        files = filled(tmp_path / "apart", batch=1, shards=shards, workers=workers)
     assert not files.unfinished() and not (tmp_path / "apart" / "shards").exists()
     same(FeatureFiles.finished(tmp_path / "apart", "source"), whole)
 
 
-def test_batches_that_do_not_divide_a_shard_give_the_same_features(tmp_path, monkeypatch):
-    whole = filled(tmp_path / "whole")
-    monkeypatch.setattr("genius.encoding.features.SHARD", 3)
-    files = filled(tmp_path / "odd")
-    np.testing.assert_allclose(files.embedding, whole.embedding, atol=2e-3)
-    assert np.array_equal(files.masks, whole.masks)
-
-
 @pytest.mark.parametrize("workers", [0, 1])
 def test_an_input_whose_image_is_skipped_keeps_its_text(tmp_path, workers):
-    files = FeatureFiles.create(tmp_path, len(INPUTS), 2, DIM, "source")
-    files.fill(tiny_encoder(), INPUTS, without_green, 3, "test", workers=workers)
+    files = filled(tmp_path, batch=3, open_image=without_green, workers=workers)
     expected = tiny_encoder().encode(
         [None if each.image in (None, "green") else open_path(each.image) for each in INPUTS],
         [each.texts[0] for each in INPUTS],
@@ -146,14 +139,12 @@ def without_green(path: str) -> Image.Image | None:
 
 def test_another_source_starts_again(tmp_path):
     filled(tmp_path)
-    assert FeatureFiles.create(tmp_path, len(INPUTS), 2, DIM, "source").progress["done"] == len(
-        INPUTS
-    )
-    assert FeatureFiles.create(tmp_path, len(INPUTS), 2, DIM, "other source").progress["done"] == 0
+    assert created(tmp_path).progress["done"] == len(INPUTS)
+    assert created(tmp_path, source="other source").progress["done"] == 0
 
 
 def test_fewer_inputs_than_expected_are_an_error(tmp_path):
-    files = FeatureFiles.create(tmp_path, len(INPUTS) + 1, 2, DIM, "source")
+    files = created(tmp_path, [*INPUTS, INPUTS[0]])
     with pytest.raises(UserError, match="only 5 of 6 were found"):
         files.fill(tiny_encoder(), INPUTS, open_path, 2, "test")
 
@@ -173,19 +164,10 @@ def test_fused_features_are_those_of_the_fusion(tmp_path):
 
 
 def test_missing_incomplete_and_outdated_features_name_the_command_that_makes_them(tmp_path):
-    with pytest.raises(UserError, match="python -m training.features"):
-        FeatureFiles.finished(tmp_path, "source")
-    FeatureFiles.create(tmp_path, len(INPUTS), 2, DIM, "source")
-    with pytest.raises(UserError, match="python -m training.features"):
-        FeatureFiles.finished(tmp_path, "source")
-    filled(tmp_path)
-    with pytest.raises(UserError, match="python -m training.features"):
-        FeatureFiles.finished(tmp_path, "other source")
-
-
-def test_batches_keep_the_order_and_the_last_one_may_be_short():
-    assert list(batched(range(5), 2)) == [[0, 1], [2, 3], [4]]
-    assert list(batched([], 2)) == []
+    for make, source in ((str, "source"), (created, "source"), (filled, "other source")):
+        make(tmp_path)
+        with pytest.raises(UserError, match=r"python -m training\.features"):
+            FeatureFiles.finished(tmp_path, source)
 
 
 def test_an_image_of_several_inputs_is_opened_once_and_a_known_one_never(tmp_path):
@@ -202,8 +184,7 @@ def test_an_image_of_several_inputs_is_opened_once_and_a_known_one_never(tmp_pat
     known = EncoderFeatureCache(
         images=lambda paths: {path: green for path in paths if path == "green"}
     )
-    files = FeatureFiles.create(tmp_path, len(inputs), 1, DIM, "source")
-    files.fill(encoder, inputs, counting, 2, "test", cache=known)
+    files = filled(tmp_path, inputs, open_image=counting, cache=known)
     assert sorted(opened) == ["blue", "red"]
     expected = encoder.encode(
         [open_path(color) for color, _ in pictured], [text for _, text in pictured]
@@ -233,17 +214,15 @@ def test_a_further_lookup_is_asked_for_what_the_first_does_not_know():
 
 
 def test_a_text_that_inputs_share_is_encoded_once(tmp_path, monkeypatch):
-    encoder = tiny_encoder()
     encoded = []
-    encode = encoder.encode
+    encode = Encoder.encode
 
-    def counting(images, texts):
+    def counting(encoder, images, texts):
         encoded.extend(texts)
-        return encode(images, texts)
+        return encode(encoder, images, texts)
 
-    monkeypatch.setattr(encoder, "encode", counting)
+    monkeypatch.setattr(Encoder, "encode", counting)
     inputs = [EncoderInput("red", ["find it", "look"]), EncoderInput("blue", ["look", "find it"])]
-    files = FeatureFiles.create(tmp_path, len(inputs), 2, DIM, "source")
-    files.fill(encoder, inputs, open_path, 2, "test")
+    files = filled(tmp_path, inputs)
     assert sorted(encoded) == ["Find it.", "Look."]
     np.testing.assert_array_equal(files.text[0, 0], files.text[1, 1])
