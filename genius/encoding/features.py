@@ -204,9 +204,8 @@ class FeatureFiles:
         progress = read_progress(folder)
         if progress.get("facts") != source or progress["done"] != progress["things"]:
             raise UserError(
-                f"{folder} does not hold the features of this encoder and collection; if "
-                "it is the right collection, "
-                "make them with: python -m training.features COLLECTION RUN"
+                f"{folder} does not hold the features of this encoder and collection; if it is the "
+                "right collection, make them with: python -m training.features COLLECTION RUN"
             )
         return cls(folder)
 
@@ -331,8 +330,7 @@ class FeatureFiles:
                 if len(batch) < expected:
                     raise UserError(
                         f"{label}: only {shard * self.shard_size + start + len(batch)} of "
-                        f"{len(self)} were found; "
-                        "the collection changed, start again"
+                        f"{len(self)} were found; the collection changed, start again"
                     )
                 if shard in shards:
                     paths = list(dict.fromkeys(each.image for each in batch if each.image))

@@ -99,9 +99,8 @@ def add(options: Namespace) -> int:
         print(f"unreadable: {added.unreadable - len(added.complaints):,} more")
     if added.changed:
         print(
-            f"changed {_listed(added.changed)}; the index keeps the texts and pictures it "
-            "has for these ids; "
-            "to replace them: add --replace"
+            f"changed {_listed(added.changed)}; the index keeps the texts and pictures it has for "
+            "these ids; to replace them: add --replace"
         )
     if added.new and options.partition is None:
         index = opened(run)

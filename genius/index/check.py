@@ -96,22 +96,19 @@ class DriftReport:
         sentences = []
         if self.added and self.error is None:
             sentences.append(
-                "The reconstruction errors of the trained items are missing, so added "
-                "items cannot be "
-                "compared: build the index again, python -m training.index COLLECTION RUN"
+                "The reconstruction errors of the trained items are missing, so added items cannot "
+                "be compared: build the index again, python -m training.index COLLECTION RUN"
             )
         for modality, count in self.unseen.items():
             sentences.append(
-                f"{count:,} added items are of the modality {modality.mbeir!r}, of which "
-                "the run was trained on fewer "
-                f"than {MIN_TRAINED}: their IDs may be poor. {TRAIN_AGAIN}"
+                f"{count:,} added items are of the modality {modality.mbeir!r}, of which the run "
+                f"was trained on fewer than {MIN_TRAINED}: their IDs may be poor. {TRAIN_AGAIN}"
             )
         if self.far > max(1, MAX_FAR * self.added):
             sentences.append(
-                f"{self.far / self.added:.0%} of {self.added:,} added items are "
-                "farther from their IDs "
-                f"than {QUANTILE:.0%} of the trained ones ({EXPECTED_FAR:.0%} is "
-                f"expected). {TRAIN_AGAIN}"
+                f"{self.far / self.added:.0%} of {self.added:,} added items are farther from their "
+                f"IDs than {QUANTILE:.0%} of the trained ones ({EXPECTED_FAR:.0%} is expected). "
+                f"{TRAIN_AGAIN}"
             )
         if self.buckets and (
             self.all_buckets.mean > MAX_BUCKET_GROWTH * self.buckets.mean

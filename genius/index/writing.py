@@ -214,9 +214,8 @@ def _write_items(
                         failed = failed + unreadable
                         if failed.count > MAX_UNREADABLE * (read + failed.count):
                             raise UserError(
-                                f"{failed.count:,} of {read + failed.count:,} images "
-                                "cannot be read, e.g. "
-                                f"{failed.examples[0]}"
+                                f"{failed.count:,} of {read + failed.count:,} images cannot be "
+                                f"read, e.g. {failed.examples[0]}"
                             )
                 row = end
                 bar.update(len(block))

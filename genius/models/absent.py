@@ -61,9 +61,8 @@ class NoEncoder(Absent):
 
     config_type = NoEncoderConfig
     sentence = (
-        "This run was made of vectors, without the encoder that made them, so it reads "
-        "neither words nor pictures: "
-        "search with one of its items, or make it again with --model."
+        "This run was made of vectors, without the encoder that made them, so it reads neither "
+        "words nor pictures: search with one of its items, or make it again with --model."
     )
     encode = embed = check = preprocess = tokenize = wording = Absent.refuse
 
@@ -89,9 +88,8 @@ class NoCodewords(Absent):
 
     config_type = NoCodewordsConfig
     sentence = (
-        "The IDs of this run were made elsewhere and have no codewords, so nothing can be "
-        "scanned, quantized or added: "
-        "choose the mode generate."
+        "The IDs of this run were made elsewhere and have no codewords, so nothing can be scanned, "
+        "quantized or added: choose the mode generate."
     )
     decode = Absent.refuse
 

@@ -150,9 +150,8 @@ def check_towers(clip: Any) -> None:
     pooled = isinstance(visual, TimmModel) and "pool" in visual.head._modules
     if pooled or not isinstance(visual, TimmModel | VisionTransformer):
         raise UserError(
-            f"{type(visual).__name__} gives no tokens of an image to be fused; take a "
-            "vision transformer of open_clip "
-            "or a model of timm that pools by itself"
+            f"{type(visual).__name__} gives no tokens of an image to be fused; take a vision "
+            "transformer of open_clip or a model of timm that pools by itself"
         )
     if (
         not isinstance(getattr(text, "text_projection", None), nn.Parameter)

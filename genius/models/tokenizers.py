@@ -113,7 +113,6 @@ def _check_tokens(tokenizer: HFTokenizer, known: int) -> None:
     largest = max(words, default=0)
     if largest >= known:
         raise UserError(
-            f"the tokenizer has a token {largest:,} and the text tower knows {known:,}; "
-            "use the tokenizer that "
-            "the tower was trained with, or copy the run again"
+            f"the tokenizer has a token {largest:,} and the text tower knows {known:,}; use the "
+            "tokenizer that the tower was trained with, or copy the run again"
         )

