@@ -24,6 +24,7 @@ from typing import Self
 import numpy as np
 from pydantic import BaseModel
 
+from genius.encoding.features import batched
 from genius.errors import UserError
 from genius.files import (
     describe,
@@ -273,8 +274,7 @@ def _add_joined(run: Run, index: Index, joined: Index, added: Added) -> Added:
     """
     fresh = np.ones(joined.n, dtype=bool)
     contents = np.empty(joined.n, dtype=np.uint64)
-    for start in range(0, joined.n, LOOKUP):
-        rows = np.arange(start, min(start + LOOKUP, joined.n))
+    for rows in batched(range(joined.n), LOOKUP):
         items = joined.items(rows)
         contents[rows] = [content_hash(item) for item in items]
         fresh[rows] = index.rows_of(item.id for item in items) < 0
@@ -283,17 +283,16 @@ def _add_joined(run: Run, index: Index, joined: Index, added: Added) -> Added:
             raise UserError(
                 f"the source has two items with id {items[twice[0]].id!r}; rename or remove one"
             )
-    rows = np.flatnonzero(fresh)
-    blocks = (joined.items(rows[start : start + LOOKUP]) for start in range(0, len(rows), LOOKUP))
+    new = np.flatnonzero(fresh)
     is_copy, examples = find_copies(
         index,
         np.arange(index.n),
-        chain.from_iterable(blocks),
-        joined.codes(rows),
-        ConcatenatedArray([joined.embeddings], rows),
-        contents[rows],
+        chain.from_iterable(map(joined.items, batched(new, LOOKUP))),
+        joined.codes(new),
+        ConcatenatedArray([joined.embeddings], new),
+        contents[new],
     )
-    kept = rows[~is_copy]
+    kept = new[~is_copy]
     distances = joined.distances
     assert distances is not None  # every partition has them
 
@@ -303,7 +302,7 @@ def _add_joined(run: Run, index: Index, joined: Index, added: Added) -> Added:
 
     if len(kept):
         write_snapshot(run, index, added=write)
-    known = joined.n - len(rows)
+    known = joined.n - len(new)
     return replace(
         added,
         new=len(kept),

@@ -13,12 +13,12 @@ Shapes: n rows, t requested rows, s segments, d embedding dim.
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
+from genius.encoding.features import batched
 from genius.errors import UserError
 from genius.index.database import ReadOnlyDatabase, placeholders
 from genius.schema import Item, Modality
@@ -136,11 +136,11 @@ class ItemRecords:
         _expect_rows(numbered, self.starts[-1])
         for segment, chosen, numbers in by_segment(self.starts, numbered):
             records: list[tuple] = []
-            for first in range(0, len(numbers), LOOKUP):
+            for some in batched(numbers.tolist(), LOOKUP):
                 records += self._items[segment].select(
                     "SELECT items.id, modality, text, image, source FROM json_each(?) AS asked "
                     "JOIN items ON items.row = asked.value ORDER BY asked.key",
-                    json.dumps(numbers[first : first + LOOKUP].tolist()),
+                    json.dumps(some),
                 )
             if len(records) != len(numbers):
                 raise UserError(f"{self._items[segment].file} lacks an item; copy the run again")
@@ -163,17 +163,16 @@ class ItemRecords:
 
     def rows_of(self, ids: Iterable[str]) -> np.ndarray:
         """Item ids -> rows (m,) int64, in this order; −1 where the index has no such item."""
-        ids = iter(ids)
-        rows = [np.empty(0, dtype=np.int64)]
-        while chunk := list(islice(ids, LOOKUP)):
+        rows: list[int] = []
+        for chunk in batched(ids, LOOKUP):
             query = f"SELECT id, row FROM items WHERE id IN {placeholders(len(chunk))}"
             row_of: dict[str, int] = {}
             # half a surrogate pair is in no index
             stored = [id.encode("utf-8", "replace").decode() for id in chunk]
             for start, items in zip(self.starts.tolist(), self._items):
                 row_of |= {id: start + number for id, number in items.select(query, *stored)}
-            rows.append(np.array([row_of.get(id, -1) for id in chunk], dtype=np.int64))
-        return np.concatenate(rows)
+            rows += [row_of.get(id, -1) for id in chunk]
+        return np.array(rows, dtype=np.int64)
 
     def thumbnail(self, row: int) -> bytes | None:
         """WebP bytes, or None if the item has no image or there is no such row.

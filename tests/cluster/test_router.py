@@ -101,10 +101,6 @@ def test_nothing_that_shards_have_compared_is_read_again(run, monkeypatch):
 
     monkeypatch.setattr(Similarity, "of", counted)
     assert parts.search(WORDS[0], SearchOptions(mode="scan")).hits and read and not sum(read)
-    known = KnownSimilarity(
-        np.zeros((9, 2)), np.zeros((1, 2)), False, np.array([2, 5]), np.array([0.5, 1], np.float32)
-    )
-    assert known.of(np.array([5, 2, 3]), np.zeros(3, dtype=np.int64)).tolist() == [1.0, 0.5, 0.0]
 
 
 def test_a_pool_that_only_the_caller_knows_is_scanned_by_the_router(run):

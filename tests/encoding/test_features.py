@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from torch.testing import assert_close
 
 from genius.encoding.features import EncoderFeatureCache, EncoderInput, FeatureFiles
 from genius.errors import UserError
@@ -52,8 +53,8 @@ def test_features_in_files_are_those_of_the_encoder(tmp_path, shard, monkeypatch
             [each.texts[phrasing] for each in INPUTS],
         )
         found = files.features(slice(None), phrasing)
-        torch.testing.assert_close(found.image, expected.image, atol=2e-3, rtol=2e-3)
-        torch.testing.assert_close(found.text, expected.text, atol=2e-3, rtol=2e-3)
+        assert_close(found.image, expected.image, atol=2e-3, rtol=2e-3)
+        assert_close(found.text, expected.text, atol=2e-3, rtol=2e-3)
         if phrasing == 0:
             assert torch.equal(found.image_mask, expected.image_mask)
             assert torch.equal(found.text_mask, expected.text_mask)
@@ -81,7 +82,7 @@ def test_a_phrasing_can_be_chosen_for_each_row(tmp_path):
     files = filled(tmp_path)
     found = files.features(np.array([4, 0]), np.array([1, 0]))
     alone = [files.features(slice(4, 5), 1), files.features(slice(0, 1), 0)]
-    torch.testing.assert_close(found.text, torch.cat([features.text for features in alone]))
+    assert_close(found.text, torch.cat([features.text for features in alone]))
 
 
 def test_a_killed_run_encodes_no_finished_shard_again(tmp_path):
@@ -189,9 +190,7 @@ def test_an_image_of_several_inputs_is_opened_once_and_a_known_one_never(tmp_pat
     expected = encoder.encode(
         [open_path(color) for color, _ in pictured], [text for _, text in pictured]
     )
-    torch.testing.assert_close(
-        files.features(slice(None)).image, expected.image, atol=2e-3, rtol=2e-3
-    )
+    assert_close(files.features(slice(None)).image, expected.image, atol=2e-3, rtol=2e-3)
 
 
 def test_a_further_lookup_is_asked_for_what_the_first_does_not_know():

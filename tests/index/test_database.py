@@ -43,21 +43,6 @@ def test_a_killed_process_leaves_whole_steps(tmp_path):
         assert saved_progress(database) == 101
 
 
-def test_a_step_that_fails_changes_nothing(tmp_path):
-    file = tmp_path / "numbers.sqlite"
-    with (
-        pytest.raises(sqlite3.IntegrityError),
-        resumable_database(file, TABLE) as database,
-        transaction(database, 2),
-    ):
-        database.execute("INSERT INTO numbers VALUES (0, 'x')")
-        database.execute("INSERT INTO numbers VALUES (0, 'y')")
-
-    with resumable_database(file, TABLE) as database:
-        assert saved_progress(database) == 0
-        assert database.execute("SELECT count(*) FROM numbers").fetchone() == (0,)
-
-
 def test_a_file_with_a_damaged_page_is_refused(tmp_path):
     file = tmp_path / "numbers.sqlite"
     with resumable_database(file, TABLE) as database, transaction(database, 1):

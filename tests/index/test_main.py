@@ -62,7 +62,10 @@ def test_adding_again_skips_or_finds_copies(run, folder, capsys):
     assert "new 0, skipped 0, duplicate 10, unreadable 2" in capsys.readouterr().out
 
 
-def test_versions_of_pictures_that_are_there_are_added_and_counted(run, tmp_path, capsys):
+def test_versions_of_pictures_that_are_there_are_added_and_counted(
+    run, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr("genius.index.duplicates.OLDER", 3)
     rng = np.random.default_rng(2)
     for name in "abcde":
         picture = Image.fromarray(rng.integers(0, 255, (5, 5, 3), dtype=np.uint8))

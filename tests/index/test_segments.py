@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from genius.index.segments import ConcatenatedArray, by_segment
+from genius.index.segments import ConcatenatedArray
 
 SIZES = (4, 1, 5)
 DIM = 3
@@ -18,14 +18,10 @@ def parts() -> list[np.ndarray]:
     "wanted",
     [
         slice(None),
-        slice(2, 5),
         slice(-3, None),
         slice(4, 0, -2),
-        3,
         -1,
-        np.int64(2),
         [0, 5, 5, 1],
-        [-1, 2],
         [],
         np.array([[0, 1, 2], [5, 4, 3]]),
     ],
@@ -47,11 +43,3 @@ def test_rows_nest_and_refuse_what_is_outside():
     for outside in (10, -11, [0, 10]):
         with pytest.raises(IndexError, match="has no row"):
             nested[outside]
-
-
-def test_rows_are_divided_by_their_segments():
-    starts = np.array([0, 4, 5, 10])
-    assert [
-        (number, chosen.tolist(), numbers.tolist())
-        for number, chosen, numbers in by_segment(starts, np.array([9, 0, 5, 3]))
-    ] == [(0, [1, 3], [0, 3]), (2, [0, 2], [4, 0])]

@@ -15,6 +15,7 @@ import torch
 import transformers
 from open_clip.transform import PreprocessCfg
 from PIL import Image
+from torch.testing import assert_close
 
 from genius.errors import UserError
 from genius.models.encoder import Encoder
@@ -161,7 +162,7 @@ def test_each_kind_of_architecture_answers_is_saved_and_is_split_or_refused(
     ):
         assert found.shape == (2, encoder.dim) and (found[0] != found[1]).any()
         with torch.inference_mode():
-            torch.testing.assert_close(found, own(inputs), atol=1e-4, rtol=1e-4)
+            assert_close(found, own(inputs), atol=1e-4, rtol=1e-4)
     saved = tmp_path / "saved"
     saved.mkdir()
     encoder.save(saved)
@@ -186,8 +187,8 @@ def is_split(encoder):
     with torch.inference_mode():
         image = split.image_head(split.image_outputs(encoder.preprocess(IMAGES)))
         text = split.text_head(split.text_outputs(encoder.tokenize(TEXTS)))
-        torch.testing.assert_close(image, features.image, atol=1e-4, rtol=1e-4)
-        torch.testing.assert_close(text, features.text, atol=1e-4, rtol=1e-4)
+        assert_close(image, features.image, atol=1e-4, rtol=1e-4)
+        assert_close(text, features.text, atol=1e-4, rtol=1e-4)
     trained = [weight.requires_grad for weight in encoder.parameters()]
     assert any(trained) and not all(trained)
     return True

@@ -9,6 +9,7 @@ import timm
 import torch
 from timm.data import ImageNetInfo
 from torch import nn
+from torch.testing import assert_close
 
 from genius.errors import UserError
 from genius.models.class_bridge import BridgedHead, ClassTexts, classes_of
@@ -42,7 +43,7 @@ def test_classes_are_added_by_their_probabilities(temperature, gain):
         expected = (
             projected + 0.7 * gain * projected.norm() * classes / max(classes.norm(), 1e-6) ** 0.5
         )
-        torch.testing.assert_close(feature, expected)
+        assert_close(feature, expected)
 
 
 def bridged_encoder(folder: Path, image: str = f"{TINY}.r160_in1k", bridge: bool = True) -> Encoder:
@@ -61,7 +62,7 @@ def test_a_bridge_is_saved_and_loaded_with_its_encoder(tmp_path):
     with torch.inference_mode():
         expected = encoder.split().image_head(encoder.split().image_outputs(pixels))
         present = torch.ones(2, dtype=torch.bool)
-        torch.testing.assert_close(
+        assert_close(
             loaded.for_inference()(pixels, present, torch.zeros(0), ~present).image, expected
         )
     assert loaded.config.model["bridge"]["labels"] == "imagenet-1k"

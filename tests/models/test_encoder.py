@@ -8,6 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from PIL import Image
+from torch.testing import assert_close
 
 from genius.errors import UserError
 from genius.models.encoder import Encoder
@@ -44,34 +45,20 @@ def test_the_instructions_of_the_shipped_run_are_sentences_already():
     assert len(prompts) == 48 and [normalize_text(prompt) for prompt in prompts] == prompts
 
 
-def test_an_embedding_is_the_normalized_sum_of_image_and_text_features():
+def test_an_embedding_is_the_normalized_sum_of_features_whatever_is_missing_in_the_batch():
     encoder = tiny_encoder()
-    both, image, text = (
-        encoder.encode([image], [text])
-        for image, text in ((picture("red"), "a dog"), (picture("red"), ""), (None, "a dog"))
-    )
+    inputs = [(picture("red"), "a dog"), (picture("blue"), ""), (None, "a cat")]
+    together = encoder.encode(*zip(*inputs, strict=True))
 
-    torch.testing.assert_close(both.image, image.image)
-    torch.testing.assert_close(both.text, text.text)
-    torch.testing.assert_close(both.embedding(), F.normalize(both.image + both.text, dim=-1))
-    torch.testing.assert_close(image.embedding(), F.normalize(image.image, dim=-1))
-    assert (both.image_mask.item(), both.text_mask.item()) == (True, True)
-    assert (image.image_mask.item(), image.text_mask.item()) == (True, False)
-    assert not image.text.any() and not text.image.any()
-
-
-def test_an_embedding_does_not_depend_on_the_batch():
-    encoder = tiny_encoder()
-    images = [None, picture("red"), picture("blue")]
-    texts = ["a dog", "", "a cat"]
-
-    together = encoder.encode(images, texts).embedding()
-
-    alone = [
-        encoder.encode([image], [text]).embedding()
-        for image, text in zip(images, texts, strict=True)
+    assert torch.stack([together.image_mask, together.text_mask]).tolist() == [
+        [True, True, False],
+        [True, False, True],
     ]
-    torch.testing.assert_close(together, torch.cat(alone), atol=1e-6, rtol=1e-5)
+    assert not together.text[1].any() and not together.image[2].any()
+    assert_close(together.embedding(), F.normalize(together.image + together.text, dim=-1))
+    for row, (image, text) in enumerate(inputs):
+        alone = encoder.encode([image], [text]).embedding()
+        assert_close(together.embedding()[row], alone[0], atol=1e-6, rtol=1e-5)
 
 
 def test_a_cpu_encodes_large_images_in_small_groups_with_the_same_features(monkeypatch):
@@ -89,7 +76,7 @@ def test_a_cpu_encodes_large_images_in_small_groups_with_the_same_features(monke
     )
     monkeypatch.setattr("genius.models.encoder.GROUP_PIXELS", 4 * side**2)
     with torch.inference_mode():
-        torch.testing.assert_close(encoder(pixels, mask, *empty).image, whole, atol=1e-6, rtol=1e-5)
+        assert_close(encoder(pixels, mask, *empty).image, whole, atol=1e-6, rtol=1e-5)
     assert sizes == [4, 4, 3]
     encoder(pixels, mask, *empty)
     assert sizes[3:] == [11]  # gradients
@@ -156,9 +143,7 @@ def test_trimming_the_padding_does_not_change_the_features(texts):
     assert tokens.shape[1] == min(16, int((tokens == 699).int().argmax(-1).max()) + 1)
     with torch.inference_mode():
         whole = encoder.clip.encode_text(F.pad(tokens, (0, 16 - tokens.shape[1])))
-    torch.testing.assert_close(
-        encoder.encode([None] * len(texts), texts).text, whole, atol=1e-5, rtol=0
-    )
+    assert_close(encoder.encode([None] * len(texts), texts).text, whole, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize(

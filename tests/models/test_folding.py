@@ -4,6 +4,7 @@ import timm
 import torch
 from PIL import Image
 from torch import nn
+from torch.testing import assert_close
 
 from genius.models.folding import fold_batch_norms
 from tests.models.tiny_towers import tiny_towers_encoder
@@ -27,7 +28,7 @@ def folded_like_before(tower: nn.Module, x: torch.Tensor) -> int:
     with torch.inference_mode():
         expected = tower(x)
         folded = fold_batch_norms(tower)
-        torch.testing.assert_close(tower(x), expected, rtol=1e-4, atol=1e-4)
+        assert_close(tower(x), expected, rtol=1e-4, atol=1e-4)
     return folded
 
 
@@ -78,6 +79,4 @@ def test_an_encoder_for_inference_gives_the_same_features(tmp_path):
     assert folded.train().for_inference() is folded and not folded.training
     assert norms(encoder.clip.visual) and not norms(folded.clip.visual)
     inputs = [Image.new("RGB", (70, 60), "green"), None], ["", "A tree."]
-    torch.testing.assert_close(
-        folded.encode(*inputs).embedding(), encoder.encode(*inputs).embedding()
-    )
+    assert_close(folded.encode(*inputs).embedding(), encoder.encode(*inputs).embedding())

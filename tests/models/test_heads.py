@@ -6,6 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.testing import assert_close
 
 from genius.errors import UserError
 from genius.models.encoder import Encoder
@@ -48,8 +49,8 @@ def check_split(encoder: Encoder) -> None:
     present = torch.ones(3, dtype=torch.bool)
     with torch.inference_mode():
         features = encoder(pixels, present, tokens, present)
-        torch.testing.assert_close(split.image_head(split.image_outputs(pixels)), features.image)
-        torch.testing.assert_close(split.text_head(split.text_outputs(tokens)), features.text)
+        assert_close(split.image_head(split.image_outputs(pixels)), features.image)
+        assert_close(split.text_head(split.text_outputs(tokens)), features.text)
     with torch.no_grad():
         for parameter in (*split.image_head.parameters(), *split.text_head.parameters()):
             parameter.mul_(2)  # the heads are the encoder's own
@@ -77,7 +78,7 @@ def test_the_standardization_of_a_towers_outputs_folds_into_the_head(tmp_path, h
         with torch.inference_mode():
             expected = layer((outputs - mean) / std)
             fold_standardization(layer, mean, std)
-            torch.testing.assert_close(layer(outputs), expected, atol=1e-5, rtol=1e-4)
+            assert_close(layer(outputs), expected, atol=1e-5, rtol=1e-4)
     if head != "residual":
         with pytest.raises(ValueError, match="has no bias"):
             fold_standardization(split.text_head, torch.ones(16), torch.ones(16))
@@ -90,7 +91,7 @@ def test_the_standardization_folds_into_a_projection_matrix():
     with torch.inference_mode():
         expected = head(outputs / std)
     fold_standardization(head, torch.zeros(32), std)
-    torch.testing.assert_close(head(outputs), expected)
+    assert_close(head(outputs), expected)
 
 
 def test_a_residual_head_is_a_linear_map_and_a_hidden_layer():
@@ -104,7 +105,7 @@ def test_a_residual_head_is_a_linear_map_and_a_hidden_layer():
         + F.gelu(x @ inner.T + head.first.bias[3:]) @ head.hidden[2].weight.T
         + head.hidden[2].bias
     )
-    torch.testing.assert_close(head(x), expected)
+    assert_close(head(x), expected)
 
 
 def test_dropout_leaves_the_linear_path_alone():
@@ -112,4 +113,4 @@ def test_dropout_leaves_the_linear_path_alone():
     head = ResidualHead(5, 3, hidden=4, dropout=0.99).train()
     x = torch.rand(1, 5)
     linear = F.linear(x, head.first.weight[:3], head.first.bias[:3]) + head.hidden[2].bias
-    torch.testing.assert_close(torch.stack([head(x) for _ in range(50)]).median(0).values, linear)
+    assert_close(torch.stack([head(x) for _ in range(50)]).median(0).values, linear)

@@ -1,5 +1,6 @@
 import pytest
 import torch
+from torch.testing import assert_close
 
 from genius.models import incremental_decoder
 from genius.models.incremental_decoder import IncrementalDecoder
@@ -43,7 +44,7 @@ def test_steps_equal_transformers_teacher_forced_decoder(geometric):
     before = (None, None)
     for level in range(LEVELS):
         found = search.step(cache, *before)
-        torch.testing.assert_close(found, expected[:, level, level_of(decoder, level)], **CLOSE)
+        assert_close(found, expected[:, level, level_of(decoder, level)], **CLOSE)
         before = torch.zeros(len(z), 1, dtype=torch.long), codes[:, [level]]
 
 
@@ -81,9 +82,7 @@ def test_beams_that_swap_places_and_share_parents_attend_to_their_own_ancestors(
     found = found.unflatten(0, (2, -1))
     for query, beams in enumerate(prefixes_of(FAMILY[:levels])):
         for beam, prefix in enumerate(beams):
-            torch.testing.assert_close(
-                found[query, beam], teacher_forced(decoder, z[query], prefix), **CLOSE
-            )
+            assert_close(found[query, beam], teacher_forced(decoder, z[query], prefix), **CLOSE)
 
 
 def test_dropping_queries_does_not_change_the_others(monkeypatch):
@@ -102,7 +101,7 @@ def test_dropping_queries_does_not_change_the_others(monkeypatch):
     found = search.step(cache, torch.tensor(parents[1:]), torch.tensor(second[1:]))
     for beam, log_probs in enumerate(found):
         prefix = [first[1][parents[1][beam]], second[1][beam]]
-        torch.testing.assert_close(log_probs, teacher_forced(decoder, z[1], prefix), **CLOSE)
+        assert_close(log_probs, teacher_forced(decoder, z[1], prefix), **CLOSE)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 1000])
@@ -113,9 +112,7 @@ def test_the_softmax_over_the_whole_vocabulary_is_that_of_each_beam(monkeypatch,
     search = IncrementalDecoder(decoder)
     found = search.step(search.start(z, beams=1))
     for query in range(len(z)):
-        torch.testing.assert_close(
-            found[query], teacher_forced(decoder, z[query], []), atol=1e-3, rtol=1e-4
-        )
+        assert_close(found[query], teacher_forced(decoder, z[query], []), atol=1e-3, rtol=1e-4)
 
 
 def test_the_softmax_may_be_over_the_codes_of_the_level_only():
@@ -124,5 +121,5 @@ def test_the_softmax_may_be_over_the_codes_of_the_level_only():
     whole, own = (
         search.step(search.start(z, beams=1), whole_vocabulary=whole) for whole in (True, False)
     )
-    torch.testing.assert_close(own.exp().sum(-1), torch.ones(2))
-    torch.testing.assert_close(whole.log_softmax(-1), own, **CLOSE)
+    assert_close(own.exp().sum(-1), torch.ones(2))
+    assert_close(whole.log_softmax(-1), own, **CLOSE)

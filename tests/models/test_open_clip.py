@@ -12,6 +12,7 @@ from huggingface_hub.errors import LocalEntryNotFoundError
 from open_clip.transform import PreprocessCfg
 from PIL import Image
 from safetensors.torch import save_file
+from torch.testing import assert_close
 
 from genius.errors import UserError
 from genius.models.encoder import Encoder
@@ -79,14 +80,12 @@ def test_a_model_in_a_folder_gives_the_features_that_open_clip_gives(tmp_path, c
     assert encoder.config.preprocess["resize_mode"] == "squash"
     features = encoder.encode(images, texts)
     with torch.inference_mode():
-        torch.testing.assert_close(features.image, source.encode_image(encoder.preprocess(images)))
+        assert_close(features.image, source.encode_image(encoder.preprocess(images)))
         tokens = open_clip.get_tokenizer(f"local-dir:{tmp_path}", context_length=16)(texts)
-        torch.testing.assert_close(features.text, source.encode_text(tokens))
+        assert_close(features.text, source.encode_text(tokens))
     (tmp_path / "saved").mkdir()
     encoder.save(tmp_path / "saved")
-    torch.testing.assert_close(
-        Encoder.load(tmp_path / "saved").encode(images, texts).text, features.text
-    )
+    assert_close(Encoder.load(tmp_path / "saved").encode(images, texts).text, features.text)
 
 
 def test_a_folder_without_weights_is_refused_rather_than_filled_with_random_ones(tmp_path):
@@ -112,7 +111,7 @@ def test_the_weights_of_a_file_or_a_tag_are_loaded_and_a_tag_sets_the_activation
         pixels = encoder.preprocess([Image.new("RGB", (40, 30), "red")])
         with torch.inference_mode():
             features = encoder.clip.encode_image(pixels)
-            torch.testing.assert_close(features, source.encode_image(pixels))
+            assert_close(features, source.encode_image(pixels))
             assert not torch.allclose(features, other.encode_image(pixels), atol=1e-4)
 
 
@@ -186,7 +185,7 @@ def test_a_model_with_a_hugging_face_tokenizer_needs_no_other_folders_and_no_net
     expected = encoder.encode([None, None], ["a red dog", "a"]).text
     with torch.inference_mode():
         tokens = open_clip.get_tokenizer(f"local-dir:{origin}")(["A red dog.", "A."])
-        torch.testing.assert_close(expected, source.encode_text(tokens))
+        assert_close(expected, source.encode_text(tokens))
     saved.mkdir()
     encoder.save(saved)
     shutil.rmtree(origin)
@@ -203,7 +202,7 @@ def test_a_model_with_a_hugging_face_tokenizer_needs_no_other_folders_and_no_net
     loaded.save(again)
     shutil.rmtree(moved)
     for encoder in (loaded, Encoder.load(again)):
-        torch.testing.assert_close(
+        assert_close(
             encoder.encode([None, None], ["a red dog", "a"]).text, expected, atol=0, rtol=0
         )
 
@@ -342,5 +341,5 @@ def test_texts_of_a_hugging_face_tower_are_grouped_by_length_unpadded_and_keep_t
         encoder.clip, "encode_text", lambda group: lengths.append(group.shape[1]) or encode(group)
     )
     monkeypatch.setattr("genius.models.encoder.GROUP_TEXTS", 2)
-    torch.testing.assert_close(encoder.encode([None] * 5, texts).text, whole)
+    assert_close(encoder.encode([None] * 5, texts).text, whole)
     assert lengths == [4, 6, 8]

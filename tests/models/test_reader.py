@@ -6,6 +6,7 @@ from itertools import compress
 
 import pytest
 import torch
+from torch.testing import assert_close
 
 from genius.errors import UserError
 from genius.models.encoder import Encoder
@@ -28,9 +29,9 @@ def test_a_request_has_the_readings_of_its_kind():
     readings, tags = tiny_reader()(states, mask, torch.tensor([False, True]))
     for row, possible in zip(readings, (READINGS_OF_WORDS, READINGS_OF_PICTURES), strict=True):
         assert {*compress(READINGS, row > -torch.inf)} == {*possible}
-    torch.testing.assert_close(readings.exp().sum(1), torch.ones(2))
+    assert_close(readings.exp().sum(1), torch.ones(2))
     assert tags.shape == (2, 4, len(TAGS))
-    torch.testing.assert_close(tags.exp().sum(2), torch.ones(2, 4))
+    assert_close(tags.exp().sum(2), torch.ones(2, 4))
 
 
 def test_padding_changes_nothing():
@@ -40,8 +41,8 @@ def test_padding_changes_nothing():
     padded = torch.cat([states, torch.full((1, 4, WIDTH), 9.0)], dim=1)
     mask = torch.arange(7)[None] < 3
     beside, padded_tags = reader(padded, mask, torch.tensor([True]))
-    torch.testing.assert_close(beside, alone)
-    torch.testing.assert_close(padded_tags[:, :3], tags)
+    assert_close(beside, alone)
+    assert_close(padded_tags[:, :3], tags)
 
 
 def test_it_is_saved_with_its_sentences(tmp_path):
@@ -70,9 +71,7 @@ def test_the_state_of_a_word_is_the_mean_over_its_tokens():
             expected, start = token_states(encoder, words), 1  # behind the token that starts a text
             for number, word in enumerate(words):
                 tokens = int(encoder.tokenizer([word])[0].argmax()) - 1  # between start and end
-                torch.testing.assert_close(
-                    states[place, number], expected[start : start + tokens].mean(0)
-                )
+                assert_close(states[place, number], expected[start : start + tokens].mean(0))
                 start += tokens
     assert not states[~mask].any()
 

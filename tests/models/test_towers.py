@@ -12,6 +12,7 @@ from huggingface_hub.errors import LocalEntryNotFoundError
 from PIL import Image
 from safetensors.torch import save_file
 from torch import nn
+from torch.testing import assert_close
 from transformers import DistilBertConfig, DistilBertModel
 
 from genius.errors import UserError
@@ -222,14 +223,12 @@ def test_an_encoder_is_made_from_towers(tmp_path):
     pixels = torch.rand(2, 3, 64, 64)
     tokens = encoder.tokenize(["a dog"])
     with torch.inference_mode():
-        torch.testing.assert_close(
+        assert_close(
             split.image_outputs(pixels),
             image.forward_head(image.forward_features(pixels), pre_logits=True),
         )
         last = text(input_ids=tokens, attention_mask=(tokens > 0).long()).last_hidden_state
-        torch.testing.assert_close(
-            split.text_outputs(tokens), last[:, : int((tokens > 0).sum())].mean(1)
-        )
+        assert_close(split.text_outputs(tokens), last[:, : int((tokens > 0).sum())].mean(1))
 
 
 def test_towers_that_do_not_fit_are_refused(tmp_path):
