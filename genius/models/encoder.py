@@ -101,15 +101,14 @@ class Encoder(nn.Module):
             )
         if cfg.pop("blip", False):
             self.clip = BlipTowers(**cfg, grounded=fused)
-            custom = False
         else:
-            self.clip, custom = open_clip_model(cfg)
+            self.clip = open_clip_model(cfg)
         if residual_heads:
             add_residual_heads(self.clip, **residual_heads)
         if bridge:
             add_class_bridge(self.clip, cfg["embed_dim"], **bridge)
         self.dim: int = cfg["embed_dim"]
-        self._trims_padding = custom and padding_is_inert(self.clip.text)
+        self._trims_padding = padding_is_inert(getattr(self.clip, "text", None))
 
     def for_inference(self) -> "Encoder":
         """Itself in eval mode with folded batch norms, which is faster; it can be neither trained
@@ -239,11 +238,9 @@ class Encoder(nn.Module):
         return tokens[:, : int((tokens != self._pad_token).any(0).nonzero().max()) + 1]
 
     def _encode_trimmed_texts(self, tokens: Tensor) -> Tensor:
-        """(b, n) -> (b, d): open_clip's arithmetic with its attention mask cut to n."""
+        """(b, n) -> (b, d)."""
         tower = self.clip.text
-        n = tokens.shape[1]
-        x = tower.token_embedding(tokens) + tower.positional_embedding[:n]
-        x = tower.transformer(x, attn_mask=tower.attn_mask[:n, :n])
+        x = causal_states(tower, tokens)
         # the end token has the highest number
         x = x[torch.arange(len(x), device=x.device), tokens.argmax(-1)]
         return tower.ln_final(x) @ tower.text_projection
@@ -357,10 +354,8 @@ class Encoder(nn.Module):
         return encoder
 
 
-def open_clip_model(cfg: dict[str, Any]) -> tuple[nn.Module, bool]:
-    """The model of an open_clip configuration, and whether its text tower is a module of its
-    own.
-    """
+def open_clip_model(cfg: dict[str, Any]) -> nn.Module:
+    """The model of an open_clip configuration."""
     cfg = dict(cfg)
     # as open_clip.create_model chooses the class
     custom = cfg.pop("custom_text", False) or "hf_model_name" in cfg["text_cfg"]
@@ -369,7 +364,16 @@ def open_clip_model(cfg: dict[str, Any]) -> tuple[nn.Module, bool]:
     if isinstance(clip, open_clip.CoCa):
         # unused; left as the memory was, perhaps not finite
         nn.init.zeros_(clip.text_decoder.text_projection)
-    return clip, custom
+    return clip
+
+
+def causal_states(tower: Any, tokens: Tensor) -> Tensor:
+    """(b, n) -> (b, n, ·): what the transformer of open_clip's text tower gives, with its attention
+    mask cut to n.
+    """
+    n = tokens.shape[1]
+    states = tower.token_embedding(tokens) + tower.positional_embedding[:n]
+    return tower.transformer(states, attn_mask=tower.attn_mask[:n, :n])
 
 
 def even_groups(inputs: Tensor, size: int) -> tuple[Tensor, ...]:
@@ -379,7 +383,7 @@ def even_groups(inputs: Tensor, size: int) -> tuple[Tensor, ...]:
     return inputs.tensor_split(-(-len(inputs) // size))
 
 
-def padding_is_inert(tower: nn.Module) -> bool:
+def padding_is_inert(tower: nn.Module | None) -> bool:
     """Whether padding after the end token changes nothing: open_clip's own causal tower, pooled at
     the end token.
     """

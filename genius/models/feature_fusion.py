@@ -28,7 +28,7 @@ from transformers.models.t5.modeling_t5 import T5Stack
 
 from genius.errors import UserError
 from genius.models.blip import BlipTowers, text_mask
-from genius.models.encoder import Encoder
+from genius.models.encoder import Encoder, causal_states
 from genius.models.encoder_config import EncoderConfig
 
 HEAD_WIDTH = 64  # of the fusion layers; UniIR's have 12 such heads and 2,048 units for d = 768
@@ -180,7 +180,4 @@ def image_tokens(clip: Any, pixels: Tensor) -> Tensor:
 def text_tokens(clip: Any, tokens: Tensor) -> Tensor:
     """(b, n) -> (b, n, d): the projected tokens of open_clip's text tower."""
     tower = getattr(clip, "text", clip)
-    n = tokens.shape[1]
-    states = tower.token_embedding(tokens) + tower.positional_embedding[:n]
-    states = tower.transformer(states, attn_mask=tower.attn_mask[:n, :n])
-    return tower.ln_final(states) @ tower.text_projection
+    return tower.ln_final(causal_states(tower, tokens)) @ tower.text_projection
