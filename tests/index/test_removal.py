@@ -1,6 +1,7 @@
 """What was removed is in no file of the run."""
 
 import json
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -108,20 +109,21 @@ def test_the_number_of_a_removed_dataset_is_not_used_again(run):
     assert opened(run).items([N])[0].id == "2:1"
 
 
+def publish(run: Path, part: str, write: Callable[[Path], None]) -> None:
+    Run(run).publish(part, write, tuple(sorted(BUILT_FROM[part])))
+
+
 def test_maps_and_names_forget_removed_items(run, secrets):
-    opened_run = Run(run)
     names = {
         (0, 1): CodeName((WORD, "boat"), 2, 3, ("1:3", "0:0")),
         (1,): CodeName((), 0, 3, ("0:3",)),
     }
-    opened_run.publish(
-        "names", lambda folder: save_names(names, folder), tuple(sorted(BUILT_FROM["names"]))
-    )
+    publish(run, "names", partial(save_names, names))
     keys = np.array([1, 2**40 + 2])
     places = np.zeros((1, 2, 2), np.float32)
     regions = (Region(0, None, (WORD, "boat"), 2, 1, "1:3"), Region(0, None, ("mug",), 2, 1, "0:1"))
     maps = Maps((View(0, 1),), places, keys, regions, np.array([0, 1]), {0: "tiny"})
-    opened_run.publish("maps", maps.save, tuple(sorted(BUILT_FROM["maps"])))
+    publish(run, "maps", maps.save)
     update.remove(run, ["1:2", "1:3"])
     assert holders(run, *secrets) == []
     assert read_names(run) == {
@@ -136,8 +138,7 @@ def test_maps_and_names_forget_removed_items(run, secrets):
 
 
 def test_the_map_of_an_older_program_is_dropped_when_items_are_removed(run):
-    old = lambda folder: (folder / "queries.json").write_text(SECRET)  # noqa: E731
-    Run(run).publish("maps", old, tuple(sorted(BUILT_FROM["maps"])))
+    publish(run, "maps", lambda folder: (folder / "queries.json").write_text(SECRET))
     update.remove(run, ["1:2"])
     assert not list(run.glob("maps-*"))
 

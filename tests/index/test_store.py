@@ -92,24 +92,11 @@ def test_what_was_written_is_read_back(folder):
 
 def test_a_picture_that_items_share_is_kept_once(tmp_path, images, monkeypatch):
     monkeypatch.setattr(writing, "ITEM_BLOCK", 2)
-    shared = [
-        Item("1:1", Modality.PAIR, "one", "a.png"),
-        Item("1:2", Modality.IMAGE, image="b.png"),
-        Item("1:3", Modality.PAIR, "two", "b.png"),
-        Item("1:4", Modality.TEXT, "three"),
-        Item("1:5", Modality.PAIR, "four", "a.png"),
-        Item("1:6", Modality.PAIR, "five", "a.png"),
-        Item("1:7", Modality.TEXT, "six"),
-    ]
-    wide = (60, 20)
-    high = (37, 60)
-    assert sizes(write(tmp_path, shared, images, thumbnail_side=60)) == {
-        0: wide,
-        1: high,
-        2: high,
-        4: wide,
-        5: wide,
-    }
+    pictures = ["a.png", "b.png", "b.png", None, "a.png", "a.png", None]
+    items = [Item(f"1:{row}", Modality.PAIR, "x", image) for row, image in enumerate(pictures)]
+    index = write(tmp_path, items, images, thumbnail_side=60)
+    shown = {"a.png": (60, 20), "b.png": (37, 60)}
+    assert sizes(index) == {row: shown[image] for row, image in enumerate(pictures) if image}
     with closing(sqlite3.connect(tmp_path / "thumbnails.sqlite")) as database:
         assert database.execute("SELECT count(*) FROM pictures").fetchone() == (2,)
 
