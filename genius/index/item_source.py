@@ -3,6 +3,7 @@ visitor.
 """
 
 import json
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,15 @@ class ItemSource:
     items: Callable[[], Iterable[Item]]  # each call iterates over all of them, in the same order
     image_path: Callable[[str], Path]  # raises UserError for an image outside of the source
     notes: tuple[str, ...] = ()  # what became of the files that are no images of items
+
+    def picture_stat(self, image: str | None) -> os.stat_result | None:
+        """Size and times of an image file; None without one, or if it cannot be read, which is said
+        when it is opened.
+        """
+        try:
+            return self.image_path(image).stat() if image else None
+        except (UserError, OSError):
+            return None
 
 
 def read_item_source(source: str, dataset: int, keep_versions: bool = False) -> ItemSource:

@@ -25,7 +25,7 @@ from genius.index.duplicates import content_hash
 from genius.index.item_source import ItemSource
 from genius.index.segments import LOOKUP, ConcatenatedArray
 from genius.index.store import Index
-from genius.index.writing import THUMBNAIL_QUALITY
+from genius.index.writing import MAX_EXAMPLES, THUMBNAIL_QUALITY
 from genius.models.absent import expect_present
 from genius.models.encoder import Encoder
 from genius.models.fusion import Fusion
@@ -127,7 +127,7 @@ def find_new_items(index: Index, source: ItemSource, replaces: bool) -> NewItems
         for item, row in compress(zip(chunk, rows.tolist(), strict=True), is_new):
             kinds.append((item.modality, item.image is not None, content_hash(item), row))
             digest.update(
-                f"{item.id} {_image_state(source, item.image)} {content_hash(item)}\n".encode()
+                f"{item.id} {_picture_state(source, item.image)} {content_hash(item)}\n".encode()
             )
     new = np.array(kinds, dtype=KIND)
     skipped = len(fresh) - len(new)
@@ -159,17 +159,12 @@ def _is_same(index: Index, source: ItemSource, item: Item, row: int, indexed: It
     )
 
 
-def _image_state(source: ItemSource, image: str | None) -> str:
+def _picture_state(source: ItemSource, image: str | None) -> str:
     """The name, size and time of change of an image file: another picture of the same name is
     another item.
     """
-    if image is None:
-        return ""
-    try:
-        state = source.image_path(image).stat()
-    except (UserError, OSError):  # unreadable: said when the image is opened
-        return image
-    return f"{image} {state.st_size} {state.st_mtime_ns}"
+    stat = source.picture_stat(image)
+    return f"{image} {stat.st_size} {stat.st_mtime_ns}" if stat else image or ""
 
 
 @dataclass(frozen=True)
@@ -182,7 +177,7 @@ class EncodedItems:
     fused: np.ndarray  # (r, d)
     codes: np.ndarray  # (r, M)
     distances: np.ndarray  # (r, 2), see store.py
-    complaints: list[str]  # a sentence for each unreadable image
+    complaints: tuple[str, ...]  # sentences about some unreadable images
 
     def items(self) -> Iterator[Item]:
         """Read them from the source again."""
@@ -206,7 +201,7 @@ def encode(run: Run, new: NewItems, models: Models, folder: Path) -> EncodedItem
     readable = files.masks[:, 0] | ~new.kinds["pictured"]
     embeddings = ConcatenatedArray([files.embedding], np.flatnonzero(readable))
     of_readable = fused[readable], codes[readable], distances[readable]
-    return EncodedItems(new, readable, embeddings, *of_readable, complaints)
+    return EncodedItems(new, readable, embeddings, *of_readable, tuple(complaints[:MAX_EXAMPLES]))
 
 
 def _open_image(

@@ -51,7 +51,7 @@ from genius.index.segments import FILES, FUSED, LOOKUP, ConcatenatedArray
 from genius.index.snapshot import StoredRows, changing_index, merge_segments, write_snapshot
 from genius.index.store import Index, load_index
 from genius.index.update import Added, next_dataset
-from genius.index.writing import MAX_EXAMPLES, write_index, write_rows
+from genius.index.writing import write_index, write_rows
 from genius.reading import EXACT, damage_explained, read_json
 from genius.run import FileEntry, Run
 from genius.schema import Item
@@ -171,18 +171,10 @@ def _folder(
         f"{parts} {run.settings.index.thumbnail_side} {index.fused is not None}\n".encode()
     )
     for item in items:
-        digest.update(f"{item!r} {_size(source, item)}\n".encode("utf-8", "replace"))
+        stat = source.picture_stat(item.image)
+        size = stat.st_size if stat else -1  # which hosts see alike, unlike times
+        digest.update(f"{item!r} {size}\n".encode("utf-8", "replace"))
     return run.path / PARTITIONS / f"{share.number}-of-{share.of}-{digest.hexdigest()[:16]}"
-
-
-def _size(source: ItemSource, item: Item) -> int:
-    """Bytes of its picture, which hosts see alike, unlike times; −1: it has none, or it cannot be
-    read.
-    """
-    try:
-        return source.image_path(item.image).stat().st_size if item.image else -1
-    except (UserError, OSError):
-        return -1
 
 
 def _record(folder: Path) -> PartitionRecord | None:
@@ -244,8 +236,8 @@ def _write(folder: Path, run: Run, index: Index, source: ItemSource, models: Mod
             distances=encoded.distances,
         )
     remove_folder(features)
-    complaints = tuple(encoded.complaints[:MAX_EXAMPLES])
-    return Added(count, new.skipped, 0, len(new.kinds) - count, new.changed, complaints)
+    unreadable = len(new.kinds) - count
+    return Added(count, new.skipped, 0, unreadable, new.changed, encoded.complaints)
 
 
 def _joined(folder: Path, partitions: list[Path], index: Index) -> Index:

@@ -122,7 +122,7 @@ def add(
             int(is_copy.sum()),
             int((~encoded.readable).sum()),
             new.changed,
-            tuple(encoded.complaints[:MAX_EXAMPLES]),
+            encoded.complaints,
             examples,
             tuple(replaced),
         )
