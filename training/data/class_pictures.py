@@ -12,20 +12,22 @@ block.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from genius.collections.layout import TASKS
 from genius.collections.mbeir import BenchmarkRow, Collection
 from genius.collections.records import Instructions
+from genius.index.segments import ConcatenatedArray, Vectors
 from genius.models.class_bridge import BridgedHead, ClassTexts
 from genius.run import Run
 from genius.schema import Item, LabeledQuery, Modality
-from training.settings import Settings
+from training.settings import LockedSettings, Settings
 
 DATASET = "classes"
 TRAINED = (0, 2, 3, 6, 8)  # tasks
@@ -127,14 +129,8 @@ def picture_path(class_: int, picture: int) -> str:
     return f"{DATASET}:{class_}:{picture}"
 
 
-def picture_rows(paths: Sequence[str], pictures: int) -> np.ndarray:
-    """(paths,) the number of each pseudo-picture among those of all classes; −1 for the path of a
-    file.
-    """
-    parts = [path.split(":") if path.startswith(f"{DATASET}:") else None for path in paths]
-    return np.array(
-        [int(part[1]) * pictures + int(part[2]) if part else -1 for part in parts], np.int64
-    )
+def is_picture_path(path: str) -> bool:
+    return path.startswith(f"{DATASET}:")
 
 
 def training_collection(root: Path, settings: Settings, run: Run) -> Collection:
@@ -153,6 +149,25 @@ def with_classes(collection: Collection, model: dict, pictures: int) -> Collecti
     if not pictures or "bridge" not in model:
         return collection
     return ClassCollection(collection.root, model["bridge"]["labels"], pictures)
+
+
+def with_pictures(
+    paths: list[str],
+    photographs: np.ndarray,
+    head: nn.Module | None,
+    settings: LockedSettings,
+    seed: int,
+) -> tuple[list[str], Vectors]:
+    """Paths (n,) and outputs of the image tower (n · v, t), and behind them those of all
+    pseudo-pictures, if the settings ask for these and the head has a bridge.
+    """
+    pictures = settings.class_pictures
+    if not pictures or not isinstance(head, BridgedHead):
+        return paths, photographs
+    made = class_outputs(photographs, head, pictures, settings.views, seed)
+    classes = range(len(head.prototypes))
+    further = [picture_path(class_, picture) for class_ in classes for picture in range(pictures)]
+    return paths + further, ConcatenatedArray([photographs, made])
 
 
 @torch.inference_mode()

@@ -7,7 +7,7 @@ Each image is decoded and made square once, as the encoder will see it, into a m
 Shapes: c side of the stored squares, b batch, s side that the model sees.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -109,19 +109,17 @@ class Crops:
     def part(self, rows: slice) -> "Crops":
         return Crops(self.theta[rows], self.brightness[rows])
 
-    def of(self, image: Image.Image) -> Iterator[Image.Image]:
-        """One view of an image for each of these b crops."""
-        for theta, brightness in zip(self.theta, self.brightness, strict=True):
-            size = np.array(image.size)
-            half = np.abs(np.diagonal(theta)) / 2
-            center = (1 + theta[:, 2]) / 2
-            start = np.floor((center - half) * size)
-            end = np.ceil((center + half) * size)
-            view = image.crop(
-                (*np.maximum(start, 0).astype(int), *np.minimum(end, size).astype(int))
-            )
-            view = ImageOps.mirror(view) if theta[0, 0] < 0 else view
-            yield ImageEnhance.Brightness(view).enhance(float(brightness))
+    def view(self, number: int, image: Image.Image) -> Image.Image:
+        """What this one of the b crops shows of an image."""
+        theta = self.theta[number]
+        size = np.array(image.size)
+        half = np.abs(np.diagonal(theta)) / 2
+        center = (1 + theta[:, 2]) / 2
+        start = np.floor((center - half) * size)
+        end = np.ceil((center + half) * size)
+        view = image.crop((*np.maximum(start, 0).astype(int), *np.minimum(end, size).astype(int)))
+        view = ImageOps.mirror(view) if theta[0, 0] < 0 else view
+        return ImageEnhance.Brightness(view).enhance(float(self.brightness[number]))
 
 
 def augmented(images: Tensor, crops: Crops, side: int) -> Tensor:

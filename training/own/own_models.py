@@ -16,6 +16,7 @@ import numpy as np
 
 from genius.collections.layout import MIN_QUERIES
 from genius.collections.mbeir import Collection
+from genius.encoding.features import EncoderFeatureCache
 from genius.errors import UserError
 from genius.evaluation.queries import BATCH, QuerySet, read_queries
 from genius.files import link_files, remove_folder
@@ -100,7 +101,8 @@ def generate_queries(collection: Collection, arguments: Arguments) -> None:
     run = Run(arguments.run)
     settings = arguments.settings
     encoder = Encoder.load(run.folder("encoder")).for_inference().to(arguments.device)
-    candidates = features.candidate_features(run, collection, encoder, arguments)
+    nothing = EncoderFeatureCache()
+    candidates, _ = features.candidate_features(run, collection, encoder, arguments, nothing)
     if is_main():
         run.record(**{PSEUDO_QUERIES: False})
         write_pseudo_queries(

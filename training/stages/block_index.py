@@ -21,8 +21,7 @@ import torch
 from tqdm import tqdm
 
 from genius.collections.mbeir import Collection
-from genius.encoding.features import EncoderInput, FeatureFiles
-from genius.encoding.image_loader import enough_pixels
+from genius.encoding.features import FeatureFiles
 from genius.encoding.quantize import quantize_all, squared_distances
 from genius.index.segments import Vectors
 from genius.index.store import PART, Index
@@ -36,7 +35,6 @@ from genius.models.saving import round_to_half
 from genius.run import Run
 from genius.schema import Item
 from training.command_line import Arguments
-from training.data.image_augmentation import open_item_image
 from training.data.pairs import CandidateTable
 from training.settings import Settings
 from training.stages import features
@@ -79,14 +77,16 @@ def index_in_blocks(arguments: Arguments) -> None:
             if shard == last:
                 break
 
-    inputs = (EncoderInput(item.image, [item.text]) for item in collection.all_candidates())
-    opener = partial(open_item_image, collection, max_side=enough_pixels(encoder.config.preprocess))
     label, written = (
         ("encode and index", index_until)
         if run.has("quantizer")
         else ("encode", lambda shard: None)
     )
     batch, workers = arguments.settings.features.batch, arguments.workers
+    inputs, opener = (
+        features.candidate_inputs(collection),
+        features.image_opener(collection, encoder),
+    )
     files.fill(encoder, inputs, opener, batch, label, workers=workers, written=written)
     if not run.has("decoder"):
         publish_codes(run, files.embedding, candidates.modalities, arguments.settings)

@@ -6,7 +6,7 @@ The later stages read RUN/features/candidates, RUN/features/train and RUN/featur
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -76,43 +76,18 @@ def train(arguments: Arguments) -> None:
         )
     encoder.for_inference()  # not before the outputs of its towers are found by its weights
 
-    def fill(
-        name: str,
-        source: str,
-        inputs: Iterable[EncoderInput],
-        n: int,
-        phrasings: int,
-        arrays: Sequence[str],
-    ) -> int:
-        opener = partial(
-            open_item_image, collection, max_side=enough_pixels(encoder.config.preprocess)
-        )
-        folder = run.path / "features" / name
-        given = (source, inputs, n, phrasings, encoder, opener, settings.batch)
-        return fill_files(folder, *given, arguments.workers, cache, arrays)[1]
-
     started = time.perf_counter()
-    inputs: Iterable[EncoderInput] = (
-        EncoderInput(item.image, [item.text]) for item in collection.all_candidates()
-    )
-    encoded = fill(
-        "candidates",
-        facts(run, candidates.content_digest, seed),
-        inputs,
-        len(candidates),
-        1,
-        ARRAYS,
-    )
-    cache = cache.with_image_lookup(
-        images_of_candidates(run, collection, candidates, list(sets.values()), seed)
-    )
+    files, encoded = candidate_features(run, collection, encoder, arguments, cache)
+    cache = cache.with_image_lookup(images_of_candidates(files, collection, sets.values()))
+    opener = image_opener(collection, encoder)
     for split, pairs in sets.items():
         phrasings = settings.phrasings if split == "train" else 1
         inputs = draw_phrasings(pairs, phrasings, np.random.default_rng(seed), apart)
+        source = facts(run, pairs.digest, seed)
+        given = source, inputs, len(pairs), phrasings, encoder, opener, settings.batch
         arrays = WITH_INSTRUCTIONS if apart else ARRAYS
-        encoded += fill(
-            split, facts(run, pairs.digest, seed), inputs, len(pairs), phrasings, arrays
-        )
+        folder = run.path / "features" / split
+        encoded += fill_files(folder, *given, arguments.workers, cache, arrays)[1]
     print(
         f"features: encoded {encoded} of {len(candidates) + sum(map(len, sets.values()))}, "
         f"{encoded / (time.perf_counter() - started):.1f} per second"
@@ -120,29 +95,30 @@ def train(arguments: Arguments) -> None:
 
 
 def candidate_features(
-    run: Run, collection: Collection, encoder: Encoder, arguments: Arguments
-) -> FeatureFiles:
-    """The features of the candidates; they are computed if the run lacks them, as after items were
-    removed.
+    run: Run,
+    collection: Collection,
+    encoder: Encoder,
+    arguments: Arguments,
+    cache: EncoderFeatureCache,
+) -> tuple[FeatureFiles, int]:
+    """The features of the candidates, and how many of them were encoded: those that the run lacks,
+    as after items were removed.
     """
     candidates = CandidateTable.read(collection)
     source = facts(run, candidates.content_digest, arguments.settings.seed)
-    inputs = (EncoderInput(item.image, [item.text]) for item in collection.all_candidates())
-    opener = partial(open_item_image, collection, max_side=enough_pixels(encoder.config.preprocess))
-    folder = run.path / "features" / "candidates"
-    batch = arguments.settings.features.batch
-    given = (
-        source,
-        inputs,
-        len(candidates),
-        1,
-        encoder,
-        opener,
-        batch,
-        arguments.workers,
-        EncoderFeatureCache(),
-    )
-    return fill_files(folder, *given)[0]
+    inputs, opener = candidate_inputs(collection), image_opener(collection, encoder)
+    given = source, inputs, len(candidates), 1, encoder, opener, arguments.settings.features.batch
+    return fill_files(run.path / "features" / "candidates", *given, arguments.workers, cache)
+
+
+def candidate_inputs(collection: Collection) -> Iterator[EncoderInput]:
+    return (EncoderInput(item.image, [item.text]) for item in collection.all_candidates())
+
+
+def image_opener(collection: Collection, encoder: Encoder) -> Callable[[str], Image.Image]:
+    """Opens images of the collection, as large as the encoder needs them; can be pickled."""
+    side = enough_pixels(encoder.config.preprocess)
+    return partial(open_item_image, collection, max_side=side)
 
 
 def fill_files(
@@ -201,10 +177,12 @@ def finished_features(run: Run, name: str, digest: str, seed: int) -> FeatureFil
 
 
 def images_of_candidates(
-    run: Run, collection: Collection, candidates: CandidateTable, splits: Sequence[Pairs], seed: int
+    files: FeatureFiles, collection: Collection, splits: Iterable[Pairs]
 ) -> Lookup:
-    """A lookup of the images of queries that candidates have, too, which are not encoded twice."""
-    files = finished_features(run, "candidates", candidates.content_digest, seed)
+    """A lookup of the images of queries that candidates have, too, which are not encoded twice.
+
+    files: of the candidates.
+    """
     query_images = {image for pairs in splits for image in pairs.images if image}
     row = {
         item.image: row
@@ -288,12 +266,8 @@ class FeatureSet:
         """A random phrasing and a random positive for each of the queries (b,)."""
         positives = self.pairs.draw_positives(queries, rng)
         phrasing = rng.integers(self.query_files.phrasings, size=len(queries))
-        return Batch(
-            queries,
-            phrasing,
-            positives,
-            torch.from_numpy(self.candidates.modalities[positives]).long(),
-        )
+        modality = torch.from_numpy(self.candidates.modalities[positives]).long()
+        return Batch(queries, phrasing, positives, modality)
 
     def features(self, batch: Batch, device: str) -> tuple[Features, Features]:
         """Features of the queries, and of the positives."""

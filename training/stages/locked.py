@@ -9,6 +9,7 @@ image, d embedding dim, t and u the widths of the towers' outputs.
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 
 import numpy as np
 import torch
@@ -16,16 +17,15 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from genius.collections.mbeir import Collection
-from genius.encoding.features import EncoderFeatureCache, EncoderInput, FeatureFiles
+from genius.encoding.features import EncoderFeatureCache, EncoderInput
 from genius.errors import UserError
 from genius.files import write_json
-from genius.index.segments import ConcatenatedArray, Vectors
 from genius.models.class_bridge import BridgedHead, ClassTexts
 from genius.models.encoder import Encoder, Features
 from genius.models.heads import fold_standardization
 from genius.texts import normalize_text, query_text
 from training.command_line import Arguments
-from training.data.class_pictures import class_outputs, picture_rows
+from training.data.class_pictures import is_picture_path, with_pictures
 from training.data.encoder_inputs import OWN_INSTRUCTION, Inputs, InstructionSwaps, needed_items
 from training.data.pairs import Pairs, draw_phrasings
 from training.distributed import barrier, is_main, local_slice
@@ -58,7 +58,7 @@ class LockedEncoder(nn.Module):
         bridge = split.image_head if isinstance(split.image_head, BridgedHead) else None
         heads = bridge.head if bridge else split.image_head, split.text_head
         vars(self).update(encoder=encoder, bridge=bridge, heads=heads)  # which are no submodules
-        self.device, self.dim, self.config = encoder.device, encoder.dim, encoder.config
+        self.device = encoder.device
         self.dropout = nn.Dropout(input_dropout)
         # (t,) and (u,) mean and deviation
         self.standardization: list[tuple[Tensor, Tensor] | None] = [None, None]
@@ -69,11 +69,12 @@ class LockedEncoder(nn.Module):
         if bridge is not None:
             bridge.weight.requires_grad_(True)
         self.logit_scale.requires_grad_(True)
-        trained = {
-            name: weight for name, weight in encoder.named_parameters() if weight.requires_grad
-        }
         self.trained = nn.ParameterDict(
-            {name.replace(".", "/"): weight for name, weight in trained.items()}
+            {
+                name.replace(".", "/"): weight
+                for name, weight in encoder.named_parameters()
+                if weight.requires_grad
+            }
         )
 
     @property
@@ -170,77 +171,47 @@ class LockedLoader:
         """
         settings, seed = arguments.settings.encoder, arguments.settings.seed
         self.settings, self.encoder, self.swaps, self._splits = settings, encoder, swaps, splits
-        bridge = encoder.encoder.config.model.get("bridge")
-        of_classes = ClassTexts.of(bridge["labels"]) if bridge else ClassTexts([], [])
         self.candidate_rows, self.items = needed_items(collection, splits)
-        paths = self._number_images(collection)
-        texts = self._number_texts(collection, of_classes, np.random.default_rng(seed))
-        folder = arguments.run / "towers"
-        views = Views(collection, settings, seed)
-
-        def files(
-            kind: str, names: list[str], inputs: list[EncoderInput], array: str
-        ) -> FeatureFiles:
-            source = source_of(encoder.encoder, kind, names, collection, settings, seed)
-            n = len(inputs)
-            tower = Tower(encoder.encoder, kind)
-            nothing = EncoderFeatureCache(keep=0)
-            outputs, _ = fill_files(
-                folder / kind,
-                source,
-                inputs,
-                n,
-                1,
-                tower,
-                views,
-                BATCH,
-                arguments.workers,
-                nothing,
-                (array,),
-            )
-            if is_main():
-                write_json(folder / kind / NAMES, names)
-            barrier()
-            return outputs
-
-        of_images = [EncoderInput(name, [""]) for name in views.names(paths)]
-        self.photographs = files("images", paths, of_images, "image").image
-        self.image_outputs: Vectors = self.photographs
-        self.text_outputs = files(
-            "texts", texts, [EncoderInput(None, [text]) for text in texts], "text"
-        ).text[:, 0]
-        if encoder.bridge is not None:
-            outputs = torch.from_numpy(self.text_outputs[self._class_texts].astype(np.float32))
-            encoder.classes = outputs.to(encoder.device)
-            if pictures := settings.locked.class_pictures:
-                made = class_outputs(
-                    self.photographs, encoder.bridge, pictures, settings.locked.views, seed
-                )
-                self.image_outputs = ConcatenatedArray([self.photographs, made])
-
-    def _number_images(self, collection: Collection) -> list[str]:
-        """Note the number of each image among the distinct ones, pseudo-pictures last; returns the
-        paths of files.
-        """
-        images = [[item.image for item in self.items], *(pairs.images for pairs in self._splits)]
-        paths = list(dict.fromkeys(path for of_part in images for path in of_part if path))
-        pictures = picture_rows(paths, self.settings.locked.class_pictures)
-        files = [path for path, picture in zip(paths, pictures, strict=True) if picture < 0]
+        images = [[item.image for item in self.items], *(pairs.images for pairs in splits)]
+        paths = [path for path in dict.fromkeys(chain(*images)) if path]
+        files = [path for path in paths if not is_picture_path(path)]
         if not files:
             raise UserError(
                 f"{collection.root} has no images among its training queries and "
                 "candidates, so an image tower has "
                 "nothing to learn from; set encoder.locked.enabled to false, or add images"
             )
-        numbers = {
-            path: len(files) + picture for path, picture in zip(paths, pictures, strict=True)
-        }
-        numbers |= {path: number for number, path in enumerate(files)}
-        # (c,), (q,)
-        self._candidate_images, *self._query_images = (
-            numbered(of_part, numbers) for of_part in images
+        bridge = encoder.encoder.config.model.get("bridge")
+        of_classes = ClassTexts.of(bridge["labels"]) if bridge else ClassTexts([], [])
+        texts = self._number_texts(collection, of_classes, np.random.default_rng(seed))
+        views = Views(collection, settings, seed)
+
+        def outputs(
+            kind: str, names: list[str], inputs: list[EncoderInput], array: str
+        ) -> np.ndarray:
+            source = source_of(encoder.encoder, kind, names, collection, settings, seed)
+            folder = arguments.run / "towers" / kind
+            tower = Tower(encoder.encoder, kind)
+            nothing = EncoderFeatureCache(keep=0)
+            given = source, inputs, len(inputs), 1, tower, views, BATCH, arguments.workers, nothing
+            made, _ = fill_files(folder, *given, (array,))
+            if is_main():
+                write_json(folder / NAMES, names)
+            barrier()
+            return made.arrays[array]
+
+        of_images = [EncoderInput(name, [""]) for name in views.names(files)]
+        self.photographs = outputs("images", files, of_images, "image")
+        of_texts = [EncoderInput(None, [text]) for text in texts]
+        self.text_outputs = outputs("texts", texts, of_texts, "text")[:, 0]
+        if encoder.bridge is not None:
+            of_names = torch.from_numpy(self.text_outputs[self._class_texts].astype(np.float32))
+            encoder.classes = of_names.to(encoder.device)
+        numbered_paths, self.image_outputs = with_pictures(
+            files, self.photographs, encoder.bridge, settings.locked, seed
         )
-        return files
+        # (c,), (q,) of each split
+        self._candidate_images, *self._query_images = numbered(images, numbered_paths)
 
     def _number_texts(
         self, collection: Collection, classes: ClassTexts, rng: np.random.Generator
@@ -252,40 +223,42 @@ class LockedLoader:
         of_items = [normalize_text(item.text) for item in self.items]
         of_classes = [", ".join(names) for names in classes.names] + classes.definitions
         of_queries: list[np.ndarray] = []  # (q, p) of each split
-        apart = self.encoder.config.apart
+        # (q, p) of each split: the number of the instruction that a phrasing has instead of its
+        # own, or OWN_INSTRUCTION
+        self._drawn: list[np.ndarray] = []
+        apart = self.encoder.encoder.config.apart
         for pairs, phrasings in zip(self._splits, (self.settings.locked.phrasings, 1), strict=True):
             inputs = draw_phrasings(pairs, phrasings, rng, apart)
-            of_queries.append(
-                np.array([list(map(normalize_text, each.texts)) for each in inputs], dtype=object)
-            )
+            worded = [list(map(normalize_text, each.texts)) for each in inputs]
+            of_queries.append(np.array(worded, dtype=object))
+            self._drawn.append(np.full(of_queries[-1].shape, OWN_INSTRUCTION))
         known = dict.fromkeys([*of_items, *of_classes, *of_queries[0].flat, *of_queries[1].flat])
-        pairs = self._splits[0]
-        queries = np.arange(len(self._splits[0]))
-        positives = pairs.draw_positives(queries, rng)
-        # (q, p) the number of the instruction that a phrasing has instead of its own, or
-        # OWN_INSTRUCTION
-        self._drawn: np.ndarray = np.full(of_queries[0].shape, OWN_INSTRUCTION)
         if self.swaps is not None:
-            for column in range(of_queries[0].shape[1]):
-                self._drawn[:, column] = drawn = self.swaps.draw(queries, positives, rng)
-                for query in np.flatnonzero(drawn != OWN_INSTRUCTION):
-                    (instruction,) = self.swaps.replaced([""], drawn[[query]], rng)
-                    of_queries[0][query, column] = normalize_text(
-                        query_text(instruction, pairs.texts[query])
-                    )
-                known |= dict.fromkeys(of_queries[0][:, column])
+            self._swap_instructions(self.swaps, of_queries[0], rng)
+            known |= dict.fromkeys(of_queries[0].T.flat)
         known.pop("", None)
         if not known:
             raise UserError(f"{collection.root} has no texts")
         texts = sorted(known, key=len)
-        numbers = {text: number for number, text in enumerate(texts)}
-        self._candidate_texts = numbered(of_items, numbers)  # (c,)
-        # (2, k) names, definitions
-        self._class_texts = numbered(of_classes, numbers).reshape(2, -1)
-        self._query_texts: list[np.ndarray] = [
-            numbered(table.flat, numbers).reshape(table.shape) for table in of_queries
-        ]
+        self._candidate_texts, class_texts, *self._query_texts = numbered(
+            [of_items, of_classes, *of_queries], texts
+        )
+        self._class_texts = class_texts.reshape(2, -1)  # names, definitions
         return texts
+
+    def _swap_instructions(
+        self, swaps: InstructionSwaps, texts: np.ndarray, rng: np.random.Generator
+    ) -> None:
+        """Give some of the texts (q, p) of the training queries the instruction of another row."""
+        pairs = self._splits[0]
+        queries = np.arange(len(pairs))
+        positives = pairs.draw_positives(queries, rng)
+        for drawn, phrased in zip(self._drawn[0].T, texts.T, strict=True):
+            drawn[:] = swaps.draw(queries, positives, rng)
+            instructions = swaps.replaced([""] * len(queries), drawn, rng)
+            for query in np.flatnonzero(drawn != OWN_INSTRUCTION):
+                text = query_text(instructions[query], pairs.texts[query])
+                phrased[query] = normalize_text(text)
 
     def load_pairs(
         self, pairs: Pairs, batches: Iterable[np.ndarray], rng: np.random.Generator, training: bool
@@ -295,22 +268,12 @@ class LockedLoader:
         images, texts = self._query_images[split], self._query_texts[split]
         for queries in batches:
             rows = pairs.draw_positives(queries, rng)
-            phrasing = rng.integers(texts.shape[1], size=len(queries))
-            drawn = (
-                self._drawn[queries, phrasing]
-                if split == 0
-                else np.full(len(queries), OWN_INSTRUCTION)
-            )
-            query = self._inputs(
-                queries, drawn, images[queries], texts[queries, phrasing], rng, training
-            )
-            places = np.searchsorted(self.candidate_rows, rows)
+            place = queries, rng.integers(texts.shape[1], size=len(queries))
+            query = queries, self._drawn[split][place], images[queries], texts[place]
+            at = np.searchsorted(self.candidate_rows, rows)
             no_swaps = np.full(len(rows), OWN_INSTRUCTION)
-            target_images, target_texts = (
-                self._candidate_images[places],
-                self._candidate_texts[places],
-            )
-            yield query, self._inputs(rows, no_swaps, target_images, target_texts, rng, training)
+            target = rows, no_swaps, self._candidate_images[at], self._candidate_texts[at]
+            yield self._inputs(*query, rng, training), self._inputs(*target, rng, training)
 
     def _inputs(
         self,
@@ -339,6 +302,13 @@ class LockedLoader:
         return Inputs(rows, instruction, *(torch.from_numpy(array).to(device) for array in arrays))
 
 
-def numbered(names: Iterable[str | None], numbers: dict[str, int]) -> np.ndarray:
-    """(names,) int32: the number of each name; −1 for none."""
-    return np.array([numbers[name] if name else -1 for name in names], np.int32)
+def numbered(groups: Sequence[Sequence | np.ndarray], names: Sequence[str]) -> list[np.ndarray]:
+    """For each group of names an int32 array of its shape: the number of each name; −1 for none."""
+    numbers = {name: number for number, name in enumerate(names)}
+    shaped = [np.array(group, dtype=object) for group in groups]
+    return [
+        np.array([numbers[name] if name else -1 for name in group.flat], np.int32).reshape(
+            group.shape
+        )
+        for group in shaped
+    ]

@@ -13,7 +13,9 @@ dim.
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import count
 
 import numpy as np
 import torch
@@ -23,13 +25,12 @@ from torch import Tensor, nn
 from genius.collections.mbeir import Collection
 from genius.encoding.features import EncoderFeatureCache, FeatureFiles, Lookup
 from genius.errors import UserError
-from genius.index.segments import ConcatenatedArray, Vectors
-from genius.models.class_bridge import BridgedHead
+from genius.index.segments import Vectors
 from genius.models.encoder import Encoder, Features
 from genius.run import Run
 from genius.texts import stable_hash
 from training.checkpoint import fingerprint
-from training.data.class_pictures import class_outputs, picture_path
+from training.data.class_pictures import with_pictures
 from training.data.image_augmentation import Crops, open_item_image
 from training.settings import EncoderSettings
 
@@ -80,13 +81,15 @@ class Tower:
         return outputs
 
 
+@dataclass(frozen=True)
 class Views:
     """Opens the views of an image: itself, and random crops that depend on its path and the
     seed.
     """
 
-    def __init__(self, collection: Collection, settings: EncoderSettings, seed: int):
-        self.collection, self.settings, self.seed = collection, settings, seed
+    collection: Collection
+    settings: EncoderSettings
+    seed: int
 
     def names(self, paths: Sequence[str]) -> list[str]:
         """(i · v) names of all views, those of an image one after the other."""
@@ -96,21 +99,20 @@ class Views:
         """Raises UserError for an image that cannot be opened."""
         view, _, path = name.partition("/")
         image = open_item_image(self.collection, path)
-        settings = self.settings
         if view == "0":
             return image
+        settings = self.settings
         rng = np.random.default_rng((self.seed, stable_hash(path)))
         crops = Crops.draw(
             settings.locked.views - 1, settings.min_crop, settings.horizontal_flip, rng
         )
-        number = int(view) - 1
-        return next(crops.part(slice(number, number + 1)).of(image))
+        return crops.view(int(view) - 1, image)
 
 
 def source_of(
     encoder: Encoder,
     kind: str,
-    names: Sequence[str],
+    names: list[str],
     collection: Collection,
     settings: EncoderSettings,
     seed: int,
@@ -118,15 +120,14 @@ def source_of(
     """Checksum of what the outputs of a tower depend on: its weights, its inputs, and how these are
     prepared.
     """
-    inputs = hashlib.sha256(json.dumps(list(names)).encode()).hexdigest()
+    inputs = hashlib.sha256(json.dumps(names).encode()).hexdigest()
+    weights = tower_digest(encoder, kind)
     if kind == "texts":
-        tokens = encoder.tokenize(list(names[:PROBE])).cpu().numpy()
-        return fingerprint(
-            tower_digest(encoder, kind), hashlib.sha256(tokens.tobytes()).hexdigest(), inputs
-        )
+        tokens = encoder.tokenize(names[:PROBE]).cpu().numpy()
+        return fingerprint(weights, hashlib.sha256(tokens.tobytes()).hexdigest(), inputs)
     views = [settings.locked.views, settings.min_crop, settings.horizontal_flip, seed]
     prepared = encoder.config.preprocess, str(collection.root.resolve())
-    return fingerprint(tower_digest(encoder, kind), *prepared, inputs, views)
+    return fingerprint(weights, *prepared, inputs, views)
 
 
 def tower_digest(encoder: Encoder, kind: str) -> str:
@@ -178,24 +179,12 @@ def known_features(
             )
         except UserError:  # of another tower or other inputs
             continue
-        outputs: Vectors = (
-            files.image[:: settings.locked.views] if kind == "images" else files.text[:, 0]
-        )
-        if (
-            kind == "images"
-            and isinstance(head, BridgedHead)
-            and (pictures := settings.locked.class_pictures)
-        ):
-            made = class_outputs(files.image, head, pictures, settings.locked.views, seed)[
-                :: settings.locked.views
-            ]
-            outputs = ConcatenatedArray([outputs, made])
-            names += [
-                picture_path(class_, each)
-                for class_ in range(len(head.prototypes))
-                for each in range(pictures)
-            ]
-        row = {name: number for number, name in enumerate(names)}
+        if kind == "images":
+            names, outputs = with_pictures(names, files.image, head, settings.locked, seed)
+            rows = count(0, settings.locked.views)
+        else:
+            outputs, rows = files.text[:, 0], count()
+        row = dict(zip(names, rows))
         lookups[kind] = partial(look_up, row, partial(_project, outputs, head))
     return EncoderFeatureCache(lookups["images"], lookups["texts"])
 
@@ -205,11 +194,9 @@ def look_up(
 ) -> dict[str, Tensor]:
     """The features (d,) of those names that have a row; features: rows (k,) -> (k, d)."""
     known = [name for name in names if name in row]
-    return (
-        dict(zip(known, features(np.array([row[name] for name in known])), strict=True))
-        if known
-        else {}
-    )
+    if not known:
+        return {}
+    return dict(zip(known, features(np.array([row[name] for name in known])), strict=True))
 
 
 @torch.inference_mode()

@@ -21,7 +21,7 @@ from tests.training.tiny import TINY, arguments, train_stage
 from tests.training.tiny_towers import locked_settings, write_color_collection
 from training import __main__ as pipeline
 from training.command_line import Arguments
-from training.data.class_pictures import ClassCollection, class_outputs, picture_rows
+from training.data.class_pictures import ClassCollection, class_outputs
 from training.data.pairs import CandidateTable, Pairs
 from training.paper.ablations.trainer import Trainer
 from training.settings import with_values
@@ -151,7 +151,3 @@ def test_pseudo_pictures_are_taken_for_their_class_as_photographs_are():
     classes = torch.arange(30).repeat_interleave(PICTURES * 3)
     assert (of_class[torch.arange(len(classes)), classes] > 0.25).all()
     assert (of_class.argmax(1) == classes).float().mean() > 0.8
-
-
-def test_paths_of_pseudo_pictures_are_numbered_and_files_are_not():
-    assert picture_rows(["images/1.png", "classes:0:1", "classes:7:0"], 2).tolist() == [-1, 1, 14]

@@ -222,7 +222,7 @@ def test_some_phrasings_have_the_instruction_of_another_row(trained, towers, col
     candidates = CandidateTable.read(collection)
     splits = [Pairs.read(collection, split, candidates) for split in ("train", "val")]
     model = LockedEncoder(new_encoder(settings))
-    swaps = InstructionSwaps(collection, splits[0], candidates, settings, model.dim)
+    swaps = InstructionSwaps(collection, splits[0], candidates, settings, model.encoder.dim)
     given = arguments(collection, tmp_path, replace(TINY, encoder=settings))
     loader = LockedLoader(collection, splits, given, model, swaps)
     pairs = splits[0]
