@@ -13,6 +13,7 @@ import json
 import math
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from genius.errors import UserError
 from genius.run import Run, shipped_run
@@ -48,18 +49,18 @@ def photo_run() -> Run:
     return run
 
 
+def encoder_config(run: Run) -> dict[str, Any]:
+    return json.loads((run.folder("encoder") / "config.json").read_text(encoding="utf-8"))
+
+
 def embedding_dim(run: Run) -> int:
     """Dimension of the embeddings of the run's encoder."""
-    return json.loads((run.folder("encoder") / "config.json").read_text(encoding="utf-8"))["model"][
-        "embed_dim"
-    ]
+    return encoder_config(run)["model"]["embed_dim"]
 
 
 def reads_apart(run: Run) -> bool:
     """Whether the run's encoder reads instructions apart from texts."""
-    return json.loads((run.folder("encoder") / "config.json").read_text(encoding="utf-8")).get(
-        "apart", False
-    )
+    return encoder_config(run).get("apart", False)
 
 
 def settings_for(

@@ -66,7 +66,30 @@ class LockedSettings:
 
 
 @dataclass(frozen=True, config=NUMBERS)
-class EncoderSettings:
+class PairSettings:
+    """What all trainings on pairs of a query and a target share."""
+
+    upsample_to: Upsampling = field(default_factory=MBEIR_UPSAMPLING.copy)
+    # trained on these benchmark rows alone, TASK:DATASET or DATASET; empty: all
+    rows: tuple[str, ...] = ()
+    drop_last: bool = True  # the last batch of an epoch is dropped if it is smaller
+    half: bool = False  # weights are stored, and used from then on, in half precision (ours)
+
+
+@dataclass(frozen=True, config=NUMBERS)
+class ChoiceSettings(PairSettings):
+    """As well, of trainings whose best epoch may be kept."""
+
+    keep_best: bool = False  # keep the epoch that is best on validation instead of the last (ours)
+    # with keep_best: stop after so many epochs no better than the best; 0: never (ours)
+    patience: CountOrNone = 0
+
+    def __post_init__(self) -> None:
+        expect(self.keep_best or not self.patience, "keep_best is true where patience is above 0")
+
+
+@dataclass(frozen=True, config=NUMBERS)
+class EncoderSettings(PairSettings):
     """Contrastive training of CLIP-SF (Eq. 2). With 0 epochs the pretrained weights are used
     unchanged.
     """
@@ -81,10 +104,6 @@ class EncoderSettings:
     batch: BatchSize = 420  # pairs: the published 105 on each of four GPUs
     # queries of one (task, dataset) row that are drawn together: harder negatives (ours)
     group: Count = 1
-    upsample_to: Upsampling = field(default_factory=MBEIR_UPSAMPLING.copy)
-    # trained on these benchmark rows alone, TASK:DATASET or DATASET; empty: all
-    rows: tuple[str, ...] = ()
-    drop_last: bool = True  # the last batch of an epoch is dropped if it is smaller
     learning_rate: Positive = 1e-5
     weight_decay: Weight = 0.2
     warmup: Share = 0.0  # share of all steps
@@ -100,7 +119,6 @@ class EncoderSettings:
     horizontal_flip: bool = True  # false where left and right have a meaning
     # decoded images are kept on disk while training; else they are opened each time
     cache_images: bool = True
-    half: bool = False  # weights are stored, and used from then on, in half precision (ours)
     # large matrices are stored, and used from then on, in 8 bits, the rest as with half (ours)
     eight_bit: bool = False
     bf16: bool = True  # mixed precision, on devices with instructions for it
@@ -139,17 +157,13 @@ class FeatureSettings:
 
 
 @dataclass(frozen=True, config=NUMBERS)
-class QuantizerSettings:
+class QuantizerSettings(ChoiceSettings):
     """Fusion and quantizer: L_cl + β·L_rq + γ·L_mse (Eq. 8)."""
 
     fusion: FusionConfig = field(default_factory=FusionConfig)
     quantizer: QuantizerConfig = field(default_factory=QuantizerConfig)
     epochs: Count = 21
     batch: BatchSize = 8000  # pairs: the published 2000 on each of four GPUs
-    upsample_to: Upsampling = field(default_factory=MBEIR_UPSAMPLING.copy)
-    # trained on these benchmark rows alone, see EncoderSettings; empty: all (ours)
-    rows: tuple[str, ...] = ()
-    drop_last: bool = True  # the last batch of an epoch is dropped if it is smaller
     learning_rate: Positive = 1e-4
     temperature: Positive = 0.01
     # 1 on four GPUs whose gathered features get a quarter of the gradient
@@ -161,29 +175,18 @@ class QuantizerSettings:
     mse_raw: bool = False
     symmetric_loss: bool = True  # Eq. 3 is one-way; the code is symmetric
     mask_positives: bool = False  # other positives in a batch are not negatives (ours)
-    keep_best: bool = False  # keep the epoch that is best on validation instead of the last (ours)
-    # with keep_best: stop after so many epochs no better than the best; 0: never (ours)
-    patience: CountOrNone = 0
     # for the codebooks' start: queries and targets of the published first batch
     kmeans_vectors: BatchSize = 16_000
     kmeans_iterations: Count = 1000
-    half: bool = False  # weights are stored, and used from then on, in half precision (ours)
-
-    def __post_init__(self) -> None:
-        expect(self.keep_best or not self.patience, "keep_best is true where patience is above 0")
 
 
 @dataclass(frozen=True, config=NUMBERS)
-class DecoderSettings:
+class DecoderSettings(ChoiceSettings):
     """Cross-entropy over IDs (Eq. 10) with query augmentation (Eq. 11)."""
 
     decoder: DecoderConfig = field(default_factory=DecoderConfig)
     epochs: Count = 31
     batch: BatchSize = 1024  # pairs: the published 256 on each of four GPUs
-    upsample_to: Upsampling = field(default_factory=MBEIR_UPSAMPLING.copy)
-    # trained on these benchmark rows alone, see EncoderSettings; empty: all (ours)
-    rows: tuple[str, ...] = ()
-    drop_last: bool = True  # the last batch of an epoch is dropped if it is smaller
     learning_rate: Positive = 1e-4
     # weight decay also of norms, biases and the relative attention bias (ours)
     decay_all: bool = False
@@ -192,16 +195,9 @@ class DecoderSettings:
     warmup_from_zero: bool = True
     augmentation: Augmentation = "elementwise"
     self_queries: bool = False  # every candidate is also its own query, unmixed (ours)
-    keep_best: bool = False  # keep the epoch that is best on validation instead of the last (ours)
-    # with keep_best: stop after so many epochs no better than the best; 0: never (ours)
-    patience: CountOrNone = 0
     # decoder against geometry: the best on validation is kept (ours)
     decoder_weights: Weights = (1.0,)
-    half: bool = False  # weights are stored, and used from then on, in half precision (ours)
     bf16: bool = True  # mixed precision, on devices with instructions for it
-
-    def __post_init__(self) -> None:
-        expect(self.keep_best or not self.patience, "keep_best is true where patience is above 0")
 
 
 @dataclass(frozen=True, config=NUMBERS)

@@ -11,7 +11,6 @@ Shapes: n outputs, t width of a tower's outputs, c classes, p pseudo-pictures of
 block.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from genius.index.segments import ConcatenatedArray, Vectors
 from genius.models.class_bridge import BridgedHead, ClassTexts
 from genius.run import Run
 from genius.schema import Item, LabeledQuery, Modality
+from training.presets import encoder_config
 from training.settings import LockedSettings, Settings
 
 DATASET = "classes"
@@ -138,10 +138,10 @@ def training_collection(root: Path, settings: Settings, run: Run) -> Collection:
     settings ask for them.
     """
     pictures = settings.encoder.locked.class_pictures
-    if not pictures:
-        return Collection(root)
-    model = json.loads((run.folder("encoder") / "config.json").read_text(encoding="utf-8"))["model"]
-    return with_classes(Collection(root), model, pictures)
+    collection = Collection(root)
+    return (
+        with_classes(collection, encoder_config(run)["model"], pictures) if pictures else collection
+    )
 
 
 def with_classes(collection: Collection, model: dict, pictures: int) -> Collection:
