@@ -49,17 +49,10 @@ def read_curves(run: Run) -> dict[str, list[Epoch]]:
     foreign file.
     """
     file = run.path / CURVES
-    curves = dict[str, list[Epoch]]()
+    curves: dict[str, Any] = {}
     for table in Report.load(file).tables if file.exists() else ():
         names = [column.name for column in table.columns]
-        curves[table.title.lower()] = [
-            {
-                name: value
-                for name, value in zip(names, row, strict=True)
-                if isinstance(value, int | float)
-            }
-            for row in table.rows
-        ]
+        curves[table.title.lower()] = [dict(zip(names, row)) for row in table.rows]
     return curves
 
 
@@ -69,64 +62,47 @@ def curves_report(curves: Mapping[str, Sequence[Epoch]]) -> Report:
     """
     tables, plots, durations = [], [], []
     for stage, epochs in curves.items():
-        names = list(dict.fromkeys(name for epoch in epochs for name in epoch))
+        title = stage.capitalize()
+        names = list(epochs[0])
+        rates = list(filter(_is_rate, names))
+        losses = [name for name in names if name not in ("epoch", "seconds", *rates)]
         columns = [
             Column(name, "%", 2)
-            if _is_rate(name)
+            if name in rates
             else Column(name, digits=1 if name == "seconds" else 4)
             for name in names
         ]
-        tables.append(
-            Table(
-                stage.capitalize(),
-                columns,
-                [[epoch.get(name) for name in names] for epoch in epochs],
-            )
+        tables.append(Table(title, columns, [list(epoch.values()) for epoch in epochs]))
+        plots.append(
+            _plot(f"{title}: loss", epochs, losses, Axis("loss", log=_differ(epochs, losses)))
         )
-        rates = list(filter(_is_rate, names))
-        losses = [name for name in names if name not in ("epoch", "seconds", *rates)]
-        for kind, of_kind in (("loss", losses), ("validation", rates)):
-            if of_kind:
-                plots.append(
-                    _curves_plot(
-                        f"{stage.capitalize()}: {kind}", epochs, of_kind, kind == "validation"
-                    )
-                )
-        seconds = sum(epoch.get("seconds", 0.0) for epoch in epochs)
+        if rates:
+            plots.append(_plot(f"{title}: validation", epochs, rates, Axis("share", "%")))
+        seconds = sum(epoch["seconds"] for epoch in epochs)
         durations.append(
             f"{stage}: {len(epochs)} epoch{'s' * (len(epochs) > 1)} in {seconds:,.0f} s"
         )
-    return Report(
-        "Training",
-        f"{NOTES['curves']}\n\n{'; '.join(durations)}.",
-        COMMAND,
-        program_version(),
-        tables,
-        plots,
-    )
+    note = f"{NOTES['curves']}\n\n{'; '.join(durations)}."
+    return Report("Training", note, COMMAND, program_version(), tables, plots)
 
 
 def _is_rate(name: str) -> bool:
     return name.startswith(VALIDATION)
 
 
-def _curves_plot(title: str, epochs: Sequence[Epoch], names: Sequence[str], shares: bool) -> Plot:
-    series = []
-    for name in names:
-        known = [epoch for epoch in epochs if name in epoch]
-        points = [float(epoch["epoch"]) for epoch in known]
-        series.append(
-            Series(name.removeprefix(VALIDATION), points, [epoch[name] for epoch in known])
-        )
-    positive = [value for epoch in epochs for name in names if (value := epoch.get(name, 0)) > 0]
-    log = not shares and bool(positive) and max(positive) > LOG_RATIO * min(positive)
-    return Plot(
-        title,
-        "lines",
-        Axis("epoch"),
-        Axis("share" if shares else "loss", "%" * shares, log),
-        series,
-    )
+def _differ(epochs: Sequence[Epoch], names: Sequence[str]) -> bool:
+    """Whether losses differ so much that small ones would vanish on a linear axis."""
+    positive = [epoch[name] for epoch in epochs for name in names if epoch[name] > 0]
+    return bool(positive) and max(positive) > LOG_RATIO * min(positive)
+
+
+def _plot(title: str, epochs: Sequence[Epoch], names: Sequence[str], axis: Axis) -> Plot:
+    points = [float(epoch["epoch"]) for epoch in epochs]
+    series = [
+        Series(name.removeprefix(VALIDATION), points, [epoch[name] for epoch in epochs])
+        for name in names
+    ]
+    return Plot(title, "lines", Axis("epoch"), axis, series)
 
 
 def health_report(health: Mapping[str, Any], version: str) -> Report:

@@ -10,7 +10,7 @@ from training.stages.curves import curves_report, health_report
 
 HOSTILE = "<img src=x onerror=alert(1)> %{x} </script>"
 EPOCHS = [
-    {"epoch": epoch, "loss": 2.0 / (epoch + 1), "validation hit@5": 0.3 + 0.1 * epoch}
+    {"epoch": epoch, "loss": 2.0 / (epoch + 1), "validation hit@5": 0.3 + 0.1 * epoch, "seconds": 1}
     for epoch in range(3)
 ]
 HEALTH = {
