@@ -23,6 +23,18 @@ def path(trained_run, tmp_path_factory) -> Path:
     return shutil.copytree(trained_run, tmp_path_factory.mktemp("copied") / "run")
 
 
+@pytest.fixture
+def copied_run(trained_run, tmp_path) -> Path:
+    """A copy of it, for one test."""
+    return shutil.copytree(trained_run, tmp_path / "run")
+
+
+@pytest.fixture
+def root(collection, tmp_path) -> Path:
+    """A copy of the collection, to be changed."""
+    return shutil.copytree(collection.root, tmp_path / "collection")
+
+
 @pytest.fixture(scope="session")
 def towers(tmp_path_factory) -> tuple[str, str]:
     """The names of pretrained towers for images and for texts."""

@@ -14,7 +14,6 @@ writes the gradients of two losses of a batch of which the processes have unequa
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -23,7 +22,7 @@ from torch import Tensor, nn
 from torch.multiprocessing import start_processes
 
 import genius.encoding.features
-from tests.training.tiny import TINY
+from tests.training.tiny import tiny
 from tests.training.tiny_towers import locked_settings, tower_names
 from training.command_line import Arguments
 from training.distributed import (
@@ -34,16 +33,11 @@ from training.distributed import (
     local_slice,
     local_weight,
 )
-from training.settings import Settings
 from training.stage import STAGES, run_stage
 
 # numbers that processes may compute in another order, but no noise of their own, nor roundings that
 # hide mistakes
-STILL: Settings = replace(
-    TINY,
-    encoder=replace(TINY.encoder, bf16=False),
-    decoder=replace(TINY.decoder, bf16=False, decoder=replace(TINY.decoder.decoder, dropout=0.0)),
-)
+STILL = tiny(encoder={"bf16": False}, decoder={"bf16": False, "decoder": {"dropout": 0.0}})
 SHARD = 10
 GRADIENTS, LOCKED = "gradients", "locked"
 
@@ -51,9 +45,9 @@ GRADIENTS, LOCKED = "gradients", "locked"
 def train(stage: str, collection: Path, run: Path, device: str) -> None:
     settings = STILL
     if stage == LOCKED:
-        towers = locked_settings(*tower_names(run.parent / "towers"))
+        towers = tower_names(run.parent / "towers")
         stage = "encoder"
-        settings = replace(STILL, encoder=replace(towers, epochs=2, batch=7, learning_rate=1e-3))
+        settings = locked_settings(*towers, epochs=2, batch=7, learning_rate=1e-3)
     run_stage(stage, STAGES[stage].train, Arguments(collection, run, "small", settings, device))
 
 

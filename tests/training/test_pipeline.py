@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-from safetensors.torch import load_file
 
 from genius.collections.images import open_image
 from genius.collections.mbeir import Collection
@@ -22,11 +21,20 @@ from genius.reports import Report
 from genius.run import PARTS, Run
 from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
-from tests.training.tiny import TINY, Killed, arguments, die, killed_while, other_texts, train_stage
+from tests.training.tiny import (
+    TINY,
+    Killed,
+    arguments,
+    die,
+    killed_while,
+    other_texts,
+    tiny,
+    train_stage,
+    weights_of,
+)
 from training import __main__ as pipeline
 from training import stage as stages
 from training.data.pairs import CandidateTable
-from training.settings import IndexSettings
 from training.stage import STAGES, pending_stages, run_stage
 from training.stages import decoder, encoder, features, index, quantizer
 from training.stages.curves import HEALTH, read_curves
@@ -99,15 +107,14 @@ def test_a_training_that_is_killed_again_and_again_ends_with_the_same_bytes(
 
 @pytest.mark.parametrize("killed", [False, True])
 def test_a_decoder_stops_after_its_patience_and_keeps_the_best_epoch(
-    killed, path, collection, tmp_path, monkeypatch, capsys
+    killed, copied_run, collection, monkeypatch, capsys
 ):
     """Its recall is no better in two epochs after the second; a killed training does not begin a
     further one either.
     """
-    run = shutil.copytree(path, tmp_path / "run")
     recalls = iter([0.2, 0.4, 0.3, 0.4])
-    settings = replace(TINY.decoder, epochs=6, keep_best=True, patience=2, decoder_weights=(1.0,))
-    given = arguments(collection, run, replace(TINY, decoder=settings))
+    settings = tiny(decoder={"epochs": 6, "patience": 2, "decoder_weights": (1.0,)})
+    given = arguments(collection, copied_run, settings)
     monkeypatch.setattr(
         Validation, "candidate_recall", lambda _, decoder, weight: next(recalls) if weight else 0.3
     )
@@ -118,7 +125,7 @@ def test_a_decoder_stops_after_its_patience_and_keeps_the_best_epoch(
                 run_stage("decoder", decoder.train, given)
     run_stage("decoder", decoder.train, given)
     assert "no better on validation\ndecoder: keeping epoch 1," in capsys.readouterr().out
-    assert [epoch["epoch"] for epoch in read_curves(Run(run))["decoder"]] == [*range(4)]
+    assert [epoch["epoch"] for epoch in read_curves(Run(copied_run))["decoder"]] == [*range(4)]
 
 
 def other_query_of_a_positive(root) -> None:
@@ -135,19 +142,18 @@ def other_query_of_a_positive(root) -> None:
 
 
 @pytest.mark.parametrize("stage", ["encoder", "quantizer"])
-def test_a_killed_stage_does_not_go_on_with_other_data(stage, collection, tmp_path, monkeypatch):
-    root = shutil.copytree(collection.root, tmp_path / "collection")
+def test_a_killed_stage_does_not_go_on_with_other_data(stage, root, tmp_path, monkeypatch):
     given = arguments(root, tmp_path / "run")
     other_query_of_a_positive(root)
     kept = shutil.copytree(root, tmp_path / "kept")
     with monkeypatch.context() as patch, pytest.raises(Killed):
         killed_while(patch, stage, "after an epoch")
         pipeline.train(given)
-    more_phrasings = replace(TINY.features, phrasings=TINY.features.phrasings + 1)
+    more_phrasings = tiny(features={"phrasings": TINY.features.phrasings + 1})
     for change, settings in (
         (other_query_of_a_positive, TINY),  # whose features stay
         (other_texts, TINY),
-        *[(lambda _: None, replace(TINY, features=more_phrasings))] * (stage == "quantizer"),
+        *[(lambda _: None, more_phrasings)] * (stage == "quantizer"),
     ):
         shutil.copytree(kept, root, dirs_exist_ok=True)
         change(root)
@@ -160,36 +166,25 @@ def test_a_killed_stage_does_not_go_on_with_other_data(stage, collection, tmp_pa
 
 @pytest.mark.parametrize("stage", ["quantizer", "index"])
 def test_a_repeated_stage_that_is_killed_before_it_is_recorded_leaves_a_run_that_goes_on(
-    stage, path, collection, tmp_path, monkeypatch
+    stage, trained_run, copied_run, collection, monkeypatch
 ):
     """Neither the later stages, which were built from the parts before, nor its own other settings
     count as done.
     """
-    run = shutil.copytree(path, tmp_path / "run")
-    given = arguments(collection, run)
-    changed = {
-        "quantizer": replace(TINY.quantizer, epochs=1),
-        "index": replace(TINY.index, thumbnail_side=20),
-    }
-    monkeypatch.setattr(stages, "record_stage", die)
-    with pytest.raises(Killed):
-        run_stage(
-            stage,
-            STAGES[stage].train,
-            replace(given, settings=replace(TINY, **{stage: changed[stage]})),
-        )
-    monkeypatch.undo()
+    given = arguments(collection, copied_run)
+    changed = {"quantizer": {"epochs": 1}, "index": {"thumbnail_side": 20}}
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(stages, "record_stage", die)
+        train_stage(stage, collection, copied_run, tiny(**{stage: changed[stage]}))
     assert pending_stages(given) == list(STAGES)[list(STAGES).index(stage) :]
     pipeline.train(given)
     for part in PARTS:
-        assert Run(run).digest(part) == Run(path).digest(part)
-    Engine.load(run, "cpu")
+        assert Run(copied_run).digest(part) == Run(trained_run).digest(part)
+    Engine.load(copied_run, "cpu")
 
 
-def test_candidates_with_other_texts_are_encoded_again(path, collection, tmp_path, capsys):
-    root = shutil.copytree(collection.root, tmp_path / "collection")
-    run = shutil.copytree(path, tmp_path / "run")
-    given = arguments(root, run)
+def test_candidates_with_other_texts_are_encoded_again(copied_run, collection, root, capsys):
+    given = arguments(root, copied_run)
     other_texts(root)
     with pytest.raises(
         UserError, match="does not hold the features of this encoder and collection"
@@ -201,9 +196,9 @@ def test_candidates_with_other_texts_are_encoded_again(path, collection, tmp_pat
 
 @pytest.mark.parametrize("stage", ["quantizer", "index"])
 def test_features_of_another_seed_are_refused_with_a_sentence_that_names_the_seed(
-    stage, path, collection, tmp_path
+    stage, copied_run, collection
 ):
-    given = arguments(collection, shutil.copytree(path, tmp_path / "run"), replace(TINY, seed=1))
+    given = arguments(collection, copied_run, replace(TINY, seed=1))
     message = (
         "features COLLECTION RUN --seed 1, or name the seed that they were made with, if it "
         "is another"
@@ -213,18 +208,13 @@ def test_features_of_another_seed_are_refused_with_a_sentence_that_names_the_see
 
 
 def test_in_half_precision_the_index_is_what_its_readers_compute(collection, tmp_path):
-    half = replace(
-        TINY,
-        **{
-            stage: replace(getattr(TINY, stage), half=True)
-            for stage in ("encoder", "quantizer", "decoder")
-        },
-    )
+    half = {"half": True}
+    half = tiny(encoder=half, quantizer=half, decoder=half)
     pipeline.train(arguments(collection, tmp_path, half))
     run = Run(tmp_path)
     items = list(collection.all_candidates())
     for part in ("encoder", "fusion", "quantizer", "decoder"):
-        stored = load_file(run.folder(part) / "model.safetensors")
+        stored = weights_of(run, part)
         assert {tensor.dtype for tensor in stored.values()} <= {torch.float16, torch.int64}, part
 
     served = Index.load(run.folder("index"))
@@ -244,14 +234,12 @@ def test_in_half_precision_the_index_is_what_its_readers_compute(collection, tmp
 
 
 def test_an_index_of_one_pool_holds_its_items_with_their_own_codes_and_thumbnails(
-    path, collection, tmp_path
+    trained_run, copied_run, collection
 ):
-    shutil.copytree(path, tmp_path / "run")
-    settings = replace(TINY, index=IndexSettings("union_test", thumbnail_side=20))
-    train_stage("index", collection, tmp_path / "run", settings)
+    settings = tiny(index={"pool": "union_test", "thumbnail_side": 20})
+    train_stage("index", collection, copied_run, settings)
 
-    whole = Engine.load(path, "cpu").index
-    part = Engine.load(tmp_path / "run", "cpu").index
+    whole, part = (Engine.load(run, "cpu").index for run in (trained_run, copied_run))
 
     items = list(collection.candidates("union_test"))
     rows = whole.rows_of([item.id for item in items])
@@ -263,8 +251,8 @@ def test_an_index_of_one_pool_holds_its_items_with_their_own_codes_and_thumbnail
     ] == [item.image and (20, 15) for item in items]
 
 
-def test_a_pool_with_an_item_that_was_not_encoded_is_refused(collection, tmp_path):
-    wrong = Collection(shutil.copytree(collection.root, tmp_path / "wrong"))
+def test_a_pool_with_an_item_that_was_not_encoded_is_refused(root):
+    wrong = Collection(root)
     candidates = CandidateTable.read(wrong)
     with wrong.pool_files()["shapes_task3"].open("a") as pool:
         pool.write(
@@ -275,37 +263,32 @@ def test_a_pool_with_an_item_that_was_not_encoded_is_refused(collection, tmp_pat
         index.pool_rows(wrong, "shapes_task3", candidates)
 
 
-def test_an_empty_collection_is_refused_in_one_sentence(collection, tmp_path):
-    shutil.copytree(collection.root, tmp_path / "empty")
+def test_an_empty_collection_is_refused_in_one_sentence(root, tmp_path):
     with pytest.raises(UserError, match="is not a collection"):
         pipeline.train(arguments(tmp_path, tmp_path / "run"))
-    for file in (tmp_path / "empty" / "cand_pool").rglob("*.jsonl"):
+    for file in (root / "cand_pool").rglob("*.jsonl"):
         file.write_text("")
     with pytest.raises(UserError, match="has no candidates"):
-        pipeline.train(arguments(tmp_path / "empty", tmp_path / "run"))
+        pipeline.train(arguments(root, tmp_path / "run"))
     assert not (tmp_path / "run" / "manifest.json").exists()
 
 
-def test_a_qrels_line_that_names_an_unknown_item_is_refused_in_one_sentence(collection, tmp_path):
-    shutil.copytree(collection.root, tmp_path / "wrong")
-    qrels = next((tmp_path / "wrong" / "qrels" / "train").glob("*.txt"))
+def test_a_qrels_line_that_names_an_unknown_item_is_refused_in_one_sentence(root, tmp_path):
+    qrels = next((root / "qrels" / "train").glob("*.txt"))
     first, *others = qrels.read_text(encoding="utf-8").splitlines()
     query = first.split()[0]
     qrels.write_text("\n".join([f"{query} 0 0:999999 1 0", *others]) + "\n")
     with pytest.raises(UserError, match=f"train query {query} .* --check"):
-        pipeline.train(arguments(tmp_path / "wrong", tmp_path / "run"))
+        pipeline.train(arguments(root, tmp_path / "run"))
 
 
 def test_images_opened_every_time_train_the_same_encoder_as_cached_ones(collection, tmp_path):
     weights = []
     for name, kept, workers in (("kept", True, 0), ("opened", False, 1)):
-        settings = replace(TINY, encoder=replace(TINY.encoder, cache_images=kept, epochs=1))
-        run_stage(
-            "encoder",
-            encoder.train,
-            replace(arguments(collection, tmp_path / name, settings), workers=workers),
-        )
-        weights.append(load_file(Run(tmp_path / name).folder("encoder") / "model.safetensors"))
+        settings = tiny(encoder={"cache_images": kept, "epochs": 1})
+        given = replace(arguments(collection, tmp_path / name, settings), workers=workers)
+        run_stage("encoder", encoder.train, given)
+        weights.append(weights_of(tmp_path / name, "encoder"))
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
 
 

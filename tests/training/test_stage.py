@@ -1,7 +1,6 @@
 """One stage: its record in the run, its lock, its checkpoints."""
 
 import errno
-import shutil
 import sys
 from dataclasses import replace
 from types import ModuleType
@@ -13,7 +12,7 @@ from torch import nn
 from genius.errors import UserError
 from genius.locks import write_lock
 from genius.run import Run
-from tests.training.tiny import TINY, arguments, other_texts
+from tests.training.tiny import TINY, arguments, other_texts, tiny
 from training import stage
 from training.__main__ import train
 from training.checkpoint import Checkpoints, reseed
@@ -38,9 +37,7 @@ def test_published_weights_are_not_replaced(collection, tmp_path):
 def test_a_stage_leaves_the_recorded_settings_of_earlier_ones(collection, tmp_path):
     """A command of one stage is easily started with another preset than the stages before it."""
     first = arguments(collection, tmp_path)
-    other = replace(
-        TINY, encoder=replace(TINY.encoder, epochs=77), quantizer=replace(TINY.quantizer, epochs=55)
-    )
+    other = tiny(encoder={"epochs": 77}, quantizer={"epochs": 55})
     record_stage("encoder", first, 1.0, "")
     record_stage("features", replace(first, settings=other), 1.0, "")
     settings = Run(tmp_path).manifest["settings"]
@@ -117,8 +114,7 @@ def test_a_full_disk_ends_a_stage_with_a_sentence(collection, tmp_path):
         run_stage("features", full, arguments(collection, tmp_path / "run"))
 
 
-def test_a_collection_that_has_changed_is_not_done(collection, tmp_path):
-    root = shutil.copytree(collection.root, tmp_path / "collection")
+def test_a_collection_that_has_changed_is_not_done(root, tmp_path):
     run = tmp_path / "run"
     given = arguments(root, run)
     for name in ("encoder", "features"):
@@ -135,8 +131,7 @@ def test_a_collection_that_has_changed_is_not_done(collection, tmp_path):
     assert is_done("features", given)
 
 
-def test_a_collection_that_was_moved_is_named_with_its_former_place(collection, tmp_path):
-    root = shutil.copytree(collection.root, tmp_path / "collection")
+def test_a_collection_that_was_moved_is_named_with_its_former_place(root, tmp_path):
     given = arguments(root, tmp_path / "run")
     run_stage("features", lambda _: None, given)
     moved = root.rename(tmp_path / "elsewhere")
@@ -150,10 +145,7 @@ def test_a_collection_that_was_moved_is_named_with_its_former_place(collection, 
 @pytest.mark.parametrize(
     "folder", ["cand_pool/global", "cand_pool/local", "query/val", "qrels/train", "instructions"]
 )
-def test_the_stamp_of_a_collection_covers_every_file_that_training_reads(
-    collection, tmp_path, folder
-):
-    root = shutil.copytree(collection.root, tmp_path / "collection")
+def test_the_stamp_of_a_collection_covers_every_file_that_training_reads(root, folder):
     before = records_stamp(root)
     assert before == records_stamp(root)
     file = next(file for file in sorted((root / folder).rglob("*")) if file.is_file())
@@ -161,8 +153,7 @@ def test_the_stamp_of_a_collection_covers_every_file_that_training_reads(
     assert records_stamp(root) != before
 
 
-def test_the_stamp_of_a_collection_ignores_what_file_managers_leave(collection, tmp_path):
-    root = shutil.copytree(collection.root, tmp_path / "collection")
+def test_the_stamp_of_a_collection_ignores_what_file_managers_leave(root):
     before = records_stamp(root)
     (root / "cand_pool/.DS_Store").write_text("")
     assert records_stamp(root) == before

@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from safetensors.torch import load_file
+from torch import Tensor
 
 from genius.collections.mbeir import Collection
 from genius.models.decoder import DecoderConfig
@@ -17,53 +19,58 @@ from training.stages import maps
 
 DIM, LEVELS, CODES = 12, 4, 5
 
+SIZES = {"dim": DIM, "levels": LEVELS, "codebook_size": CODES}
+SHORT = {"epochs": 2, "batch": 16, "upsample_to": 0}
 TINY: Settings = with_values(
     SMALL,
     {
         "encoder": {
             "architecture": tiny_encoder().config.model,
-            "epochs": 2,
+            **SHORT,
             "batch": 8,
             "group": 4,
-            "upsample_to": 0,
-        }
-        | {"modality_weight": 0.5, "instruction_swap_prob": 0.1},
+            "modality_weight": 0.5,
+            "instruction_swap_prob": 0.1,
+        },
         "features": {"phrasings": 2, "batch": 8},
         "quantizer": {
+            **SHORT,
+            "kmeans_vectors": 100,
             "fusion": {"dim": DIM, "branch": 16, "hidden": 24},
-            "quantizer": {
-                "dim": DIM,
-                "levels": LEVELS,
-                "codebook_size": CODES,
-                "restart_ratio": 0.5,
-            },
-        }
-        | {"epochs": 2, "batch": 16, "upsample_to": 0, "kmeans_vectors": 100},
+            "quantizer": {**SIZES, "restart_ratio": 0.5},
+        },
         "decoder": {
+            **SHORT,
+            "warmup_steps": 2,
             "decoder": {
-                "dim": DIM,
-                "levels": LEVELS,
-                "codebook_size": CODES,
+                **SIZES,
                 "width": 16,
                 "layers": 1,
                 "heads": 2,
-            }
-            | {
                 "head_width": 8,
                 "ff_width": 24,
                 "prefix": 2,
                 "embedding_scale": 4.0,
                 "dropout": DecoderConfig.dropout,
-            }
-        }
-        | {"epochs": 2, "batch": 16, "upsample_to": 0, "warmup_steps": 2},
+            },
+        },
     },
 )
+
+
+def tiny(**changes) -> Settings:
+    """TINY with changes of its stages, each a dictionary."""
+    return with_values(TINY, changes)
 
 
 def arguments(collection: Collection | Path, run: Path, settings: Settings = TINY) -> Arguments:
     root = collection.root if isinstance(collection, Collection) else collection
     return Arguments(root, run, "small", settings, "cpu")
+
+
+def weights_of(run: Run | Path, part: str) -> dict[str, Tensor]:
+    folder = (run if isinstance(run, Run) else Run(run)).folder(part)
+    return load_file(folder / "model.safetensors")
 
 
 def train_stage(

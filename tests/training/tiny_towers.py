@@ -1,7 +1,6 @@
 """Pretrained towers with random weights, and a collection that heads behind them can learn."""
 
 import io
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -14,10 +13,9 @@ from transformers import BertConfig, BertModel, BertTokenizer
 
 from genius.collections.mbeir import Collection
 from genius.collections.writer import new_collection
-from genius.models.encoder_config import TowerSettings
 from genius.schema import Item, LabeledQuery, Modality
-from tests.training.tiny import TINY
-from training.settings import EncoderSettings, LockedSettings
+from tests.training.tiny import tiny
+from training.settings import Settings, with_values
 
 SIDE = 32
 COLORS = {
@@ -25,8 +23,9 @@ COLORS = {
     "green": (20, 200, 20),
     "blue": (20, 20, 220),
     "white": (240, 240, 240),
+    "black": (5, 5, 5),
+    "yellow": (230, 230, 20),
 }
-COLORS |= {"black": (5, 5, 5), "yellow": (230, 230, 20)}
 COPIES = 4  # pictures of each pair of colors for training; one more for validation
 INSTRUCTIONS = ["find the picture", "show the picture", "which picture is this"]
 WORDS = sorted(
@@ -83,41 +82,40 @@ def write_color_collection(root: Path) -> Collection:
             path = f"images/{number}.png"
             Image.fromarray(pixels).save(stream, "PNG")
             writer.image(path, stream.getvalue())
-            writer.candidate(
-                Item(f"0:{number}", Modality.IMAGE, image=path), "colors", [0], [split]
-            )
-            writer.candidate(
-                Item(f"0:{1000 + number}", Modality.TEXT, text), "colors", [3], [split]
-            )
-            query = LabeledQuery(f"0:{number}", Modality.TEXT, 0, text, positives=(f"0:{number}",))
-            writer.query(query, "colors", split)
-            query = LabeledQuery(
-                f"0:{1000 + number}",
-                Modality.IMAGE,
-                3,
-                image=path,
-                positives=(f"0:{1000 + number}",),
-            )
-            writer.query(query, "colors", split)
+            shown, said = f"0:{number}", f"0:{1000 + number}"
+            for task, item, query in (
+                (
+                    0,
+                    Item(shown, Modality.IMAGE, image=path),
+                    LabeledQuery(shown, Modality.TEXT, 0, text, positives=(shown,)),
+                ),
+                (
+                    3,
+                    Item(said, Modality.TEXT, text),
+                    LabeledQuery(said, Modality.IMAGE, 3, image=path, positives=(said,)),
+                ),
+            ):
+                writer.candidate(item, "colors", [task], [split])
+                writer.query(query, "colors", split)
         writer.instructions(0, "colors", Modality.TEXT, Modality.IMAGE, INSTRUCTIONS)
         writer.instructions(0, "colors", Modality.IMAGE, Modality.TEXT, ["describe it"])
     return Collection(root)
 
 
-def locked_settings(image_tower: str, text_tower: str, **changes) -> EncoderSettings:
-    """Settings that train heads in a second; changes: of the locked settings."""
-    return replace(
-        TINY.encoder,
-        image_tower=image_tower,
-        text_tower=text_tower,
-        epochs=20,
-        batch=48,
-        group=1,
-        learning_rate=1e-2,
-        bf16=False,
-        min_crop=0.9,
-        modality_weight=0.0,
-        instruction_swap_prob=0.0,
-        towers=TowerSettings(dim=12, image_size=SIDE, resize_mode="squash"),
-        locked=LockedSettings(enabled=True, **{"views": 2, "phrasings": 2} | changes),
-    )
+def locked_settings(image_tower: str, text_tower: str, **changes) -> Settings:
+    """Settings that train heads in a second; changes: of the encoder's settings."""
+    encoder = {
+        "image_tower": image_tower,
+        "text_tower": text_tower,
+        "epochs": 20,
+        "batch": 48,
+        "group": 1,
+        "learning_rate": 1e-2,
+        "bf16": False,
+        "min_crop": 0.9,
+        "modality_weight": 0.0,
+        "instruction_swap_prob": 0.0,
+        "towers": {"dim": 12, "image_size": SIDE, "resize_mode": "squash"},
+        "locked": {"enabled": True, "views": 2, "phrasings": 2},
+    }
+    return with_values(tiny(encoder=encoder), {"encoder": changes})

@@ -3,7 +3,6 @@ index holds.
 """
 
 import shutil
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ from genius.models.class_bridge import BridgedHead, ClassTexts
 from genius.models.encoder import Encoder
 from genius.run import Run
 from genius.schema import Modality
-from tests.training.tiny import TINY, arguments, train_stage
+from tests.training.tiny import arguments, train_stage
 from tests.training.tiny_towers import locked_settings, write_color_collection
 from training import __main__ as pipeline
 from training.command_line import Arguments
@@ -32,12 +31,12 @@ PICTURES = 2
 @pytest.fixture(scope="module")
 def bridged(towers, colors, tmp_path_factory) -> Arguments:
     """Of a run that was trained with a bridge, by all stages."""
-    encoder = replace(locked_settings(*towers, class_pictures=PICTURES), epochs=1)
-    encoder = replace(encoder, towers=replace(encoder.towers, bridge=True, bridge_gain=1.5))
+    bridge = {"bridge": True, "bridge_gain": 1.5}
+    pictures = {"class_pictures": PICTURES}
+    encoder = locked_settings(*towers, epochs=1, towers=bridge, locked=pictures)
     once = {"batch": 512, "epochs": 1}  # over thousands of pairs
     settings = with_values(
-        replace(TINY, encoder=encoder),
-        {"features": {"batch": 256}, "quantizer": once, "decoder": once},
+        encoder, {"features": {"batch": 256}, "quantizer": once, "decoder": once}
     )
     given = arguments(colors, tmp_path_factory.mktemp("run") / "run", settings)
     pipeline.train(given)
@@ -95,7 +94,7 @@ def test_pseudo_pictures_without_the_outputs_of_towers_are_refused_before_anythi
 
 
 def test_a_pool_is_indexed_without_the_classes(bridged):
-    settings = replace(bridged.settings, index=replace(bridged.settings.index, pool="union_val"))
+    settings = with_values(bridged.settings, {"index": {"pool": "union_val"}})
     train_stage("index", bridged.collection, bridged.run, settings)
     assert load_index(Run(bridged.run)).n == 72
 

@@ -1,4 +1,3 @@
-import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -164,8 +163,7 @@ def test_the_digest_of_contents_changes_with_ids_texts_and_images(
     read_candidates.cache_clear()
 
 
-def test_candidates_are_read_once_until_the_collection_changes(collection, tmp_path):
-    root = shutil.copytree(collection.root, tmp_path / "collection")
+def test_candidates_are_read_once_until_the_collection_changes(root):
     before = CandidateTable.read(Collection(root))
     assert CandidateTable.read(Collection(root)) is before
     other_texts(root)

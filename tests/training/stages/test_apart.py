@@ -2,8 +2,6 @@
 what is asked.
 """
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -14,7 +12,7 @@ from genius.models.encoder import Encoder
 from genius.run import Run
 from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
-from tests.training.tiny import TINY, arguments, train_stage
+from tests.training.tiny import arguments, train_stage
 from tests.training.tiny_towers import INSTRUCTIONS, locked_settings
 from training import __main__ as pipeline
 from training.data.pairs import CandidateTable
@@ -23,18 +21,10 @@ from training.stages import encoder as encoder_stage
 from training.stages.optimization import contrastive_loss
 
 
-def apart_settings(towers) -> Settings:
-    encoder = locked_settings(*towers)
-    encoder = replace(
-        encoder, towers=replace(encoder.towers, apart=True), epochs=8, mask_positives=True
-    )
-    changes = {"quantizer": {"fusion": {"instruction": True}}}
-    return with_values(replace(TINY, encoder=encoder), changes)
-
-
 @pytest.fixture(scope="module")
 def settings(towers) -> Settings:
-    return apart_settings(towers)
+    encoder = locked_settings(*towers, towers={"apart": True}, epochs=8, mask_positives=True)
+    return with_values(encoder, {"quantizer": {"fusion": {"instruction": True}}})
 
 
 @pytest.fixture(scope="module")
@@ -106,13 +96,8 @@ def test_only_candidates_of_the_wanted_kind_are_negatives(trained, masks, colors
 
 
 @pytest.mark.parametrize("apart", [True, False])
-def test_a_fusion_that_does_not_fit_the_encoder_is_refused(
-    trained, settings, towers, colors, tmp_path, apart
-):
-    encoder = settings.encoder if apart else locked_settings(*towers, views=1)
-    wrong = with_values(
-        replace(TINY, encoder=replace(encoder, epochs=1)), {"quantizer": {"fusion": {}}}
-    )
+def test_a_fusion_that_does_not_fit_the_encoder_is_refused(towers, colors, tmp_path, apart):
+    wrong = locked_settings(*towers, towers={"apart": apart}, locked={"views": 1}, epochs=1)
     wrong = with_values(wrong, {"quantizer": {"fusion": {"instruction": not apart}}})
     train_stage("encoder", colors, tmp_path / "run", wrong)
     with pytest.raises(
@@ -122,7 +107,7 @@ def test_a_fusion_that_does_not_fit_the_encoder_is_refused(
 
 
 def test_swapped_instructions_are_refused(settings, colors, tmp_path):
-    swapped = replace(settings, encoder=replace(settings.encoder, modality_weight=0.5))
+    swapped = with_values(settings, {"encoder": {"modality_weight": 0.5}})
     with pytest.raises(UserError, match=r"set encoder\.modality_weight to 0"):
         train_stage("encoder", colors, tmp_path / "run", swapped)
 

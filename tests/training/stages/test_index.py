@@ -1,8 +1,6 @@
 """The index stage: features fused elsewhere, and resuming."""
 
 import json
-import shutil
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,16 +11,14 @@ from genius.errors import UserError
 from genius.index.store import Index
 from genius.index.writing import write_index
 from genius.run import Run
-from tests.training.tiny import TINY, Killed, arguments, die, train_stage
+from tests.training.tiny import Killed, arguments, die, tiny, train_stage
 from training import __main__ as pipeline
 from training.data.pairs import CandidateTable
 from training.stages import index
 
 
-def test_a_run_whose_fusion_was_trained_elsewhere_has_the_same_index(
-    trained_run, collection, tmp_path
-):
-    run = Run(shutil.copytree(trained_run, tmp_path / "run"))
+def test_a_run_whose_fusion_was_trained_elsewhere_has_the_same_index(copied_run, collection):
+    run = Run(copied_run)
     folder = run.path / "features" / "candidates"
     before = run.digest("index")
     (folder / "fused.npy").unlink()
@@ -32,10 +28,10 @@ def test_a_run_whose_fusion_was_trained_elsewhere_has_the_same_index(
     assert train_stage("index", collection, run.path).digest("index") == before
 
 
-def test_a_killed_index_stage_resumes_and_cleans_up(trained_run, collection, tmp_path, monkeypatch):
+def test_a_killed_index_stage_resumes_and_cleans_up(copied_run, collection, monkeypatch):
     """With one pool, whose items are read from the features of all candidates."""
-    pooled = replace(TINY, index=replace(TINY.index, pool="union_test"))
-    run = shutil.copytree(trained_run, tmp_path / "run")
+    pooled = tiny(index={"pool": "union_test"})
+    run = copied_run
     before = Index.load(train_stage("index", collection, run, pooled).folder("index"))
 
     with monkeypatch.context() as kill, pytest.raises(Killed):
@@ -53,10 +49,8 @@ def test_a_killed_index_stage_resumes_and_cleans_up(trained_run, collection, tmp
 
 
 def test_a_killed_index_stage_starts_again_if_its_pool_has_changed_meanwhile(
-    trained_run, collection, tmp_path, monkeypatch
+    copied_run, root, monkeypatch
 ):
-    root = shutil.copytree(collection.root, tmp_path / "collection")
-    run = shutil.copytree(trained_run, tmp_path / "run")
     pools = root / "cand_pool" / "global"
     records = [
         json.loads(line)
@@ -72,7 +66,7 @@ def test_a_killed_index_stage_starts_again_if_its_pool_has_changed_meanwhile(
         )
 
     write_pool("by A", slice(0, 6))
-    few = replace(TINY, index=replace(TINY.index, pool="few"))
+    few = tiny(index={"pool": "few"})
 
     def killed_at_its_end(*arguments, **options):
         write_index(*arguments, **options)
@@ -80,9 +74,9 @@ def test_a_killed_index_stage_starts_again_if_its_pool_has_changed_meanwhile(
 
     with monkeypatch.context() as kill, pytest.raises(Killed):
         kill.setattr(index, "write_index", killed_at_its_end)
-        train_stage("index", root, run, few)
+        train_stage("index", root, copied_run, few)
     write_pool("by B", slice(1, 6))
-    made = Index.load(train_stage("index", root, run, few).folder("index"))
+    made = Index.load(train_stage("index", root, copied_run, few).folder("index"))
     found = made.items(np.arange(made.n))
     assert found == list(Collection(root).candidates("few")) and {
         item.source for item in found
@@ -116,13 +110,10 @@ def test_an_index_offers_only_the_instructions_of_the_datasets_in_it(collection)
         ("union_tset", "has no pool 'union_tset'; it has .*union_test"),
     ],
 )
-def test_an_empty_or_unknown_pool_is_refused_before_training(collection, tmp_path, pool, said):
-    root = shutil.copytree(collection.root, tmp_path / "collection")
+def test_an_empty_or_unknown_pool_is_refused_before_training(root, tmp_path, pool, said):
     (root / "cand_pool" / "global" / "mbeir_none_cand_pool.jsonl").write_text("")
     with pytest.raises(UserError, match=said):
-        pipeline.train(
-            arguments(root, tmp_path / "run", replace(TINY, index=replace(TINY.index, pool=pool)))
-        )
+        pipeline.train(arguments(root, tmp_path / "run", tiny(index={"pool": pool})))
     with pytest.raises(UserError, match=said):
-        index.pool_rows(Collection(root), pool, CandidateTable.read(collection))
+        index.pool_rows(Collection(root), pool, CandidateTable.read(Collection(root)))
     assert not (tmp_path / "run").exists()

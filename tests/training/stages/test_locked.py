@@ -2,12 +2,10 @@
 
 import json
 import shutil
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
 
 from genius.collections.images import open_image
 from genius.collections.layout import INSTRUCTIONS
@@ -19,7 +17,7 @@ from genius.models.encoder import Encoder
 from genius.run import Run
 from genius.schema import Item, LabeledQuery, Modality
 from tests.search.tiny import tiny_encoder
-from tests.training.tiny import TINY, Killed, arguments, killed_while, train_stage
+from tests.training.tiny import Killed, arguments, killed_while, train_stage, weights_of
 from tests.training.tiny_towers import COLORS, locked_settings, write_towers
 from training.data.encoder_inputs import OWN_INSTRUCTION, InstructionSwaps
 from training.data.pairs import CandidateTable, Pairs
@@ -31,8 +29,7 @@ from training.stages.tower_features import known_features, statistics
 
 
 def train(collection, run, settings):
-    trained = train_stage("encoder", collection, run, replace(TINY, encoder=settings))
-    return load_file(trained.folder("encoder") / "model.safetensors")
+    return weights_of(train_stage("encoder", collection, run, settings), "encoder")
 
 
 def curve(run):
@@ -58,8 +55,8 @@ def test_heads_learn(trained):
 
 
 def test_towers_do_not_change(trained, towers):
-    before = new_encoder(locked_settings(*towers)).state_dict()
-    after = load_file(Run(trained).folder("encoder") / "model.safetensors")
+    before = new_encoder(locked_settings(*towers).encoder).state_dict()
+    after = weights_of(trained, "encoder")
     assert before.keys() == after.keys()
     changed = {name for name in before if not torch.equal(before[name], after[name])}
     assert changed and all(map(is_head, changed))
@@ -68,7 +65,7 @@ def test_towers_do_not_change(trained, towers):
 def test_a_killed_run_resumes_to_the_same_average_of_weights(
     trained, towers, colors, tmp_path, monkeypatch
 ):
-    settings = replace(locked_settings(*towers), epochs=3, average=0.9)
+    settings = locked_settings(*towers, epochs=3, average=0.9)
     for run in ("whole", "killed", "last"):
         shutil.copytree(trained / "towers", tmp_path / run / "towers")
     expected = train(colors, tmp_path / "whole", settings)
@@ -78,13 +75,13 @@ def test_a_killed_run_resumes_to_the_same_average_of_weights(
     resumed = train(colors, tmp_path / "killed", settings)
     assert all(torch.equal(weight, expected[name]) for name, weight in resumed.items())
     assert not list((tmp_path / "killed" / "checkpoints").iterdir())
-    last = train(colors, tmp_path / "last", replace(settings, average=0.0))
+    last = train(colors, tmp_path / "last", locked_settings(*towers, epochs=3))
     assert any(not torch.equal(weight, expected[name]) for name, weight in last.items())
 
 
 def test_a_second_training_opens_no_image(trained, towers, colors, tmp_path, opened):
     shutil.copytree(trained, tmp_path / "run")
-    train(colors, tmp_path / "run", replace(locked_settings(*towers), learning_rate=1e-3, epochs=1))
+    train(colors, tmp_path / "run", locked_settings(*towers, learning_rate=1e-3, epochs=1))
     assert not opened
 
 
@@ -94,7 +91,7 @@ def test_outputs_of_another_tower_are_replaced_in_the_run(
     shutil.copytree(trained, tmp_path / "run")
     text = (tmp_path / "run" / "towers" / "texts" / "text.npy").read_bytes()
     other, _ = write_towers(tmp_path / "other", seed=1)
-    train(colors, tmp_path / "run", replace(locked_settings(other, towers[1]), epochs=1))
+    train(colors, tmp_path / "run", locked_settings(other, towers[1], epochs=1))
     assert len(opened) == 2 * 180
     assert (tmp_path / "run" / "towers" / "texts" / "text.npy").read_bytes() == text
 
@@ -102,7 +99,7 @@ def test_outputs_of_another_tower_are_replaced_in_the_run(
 def test_folding_the_standardization_changes_only_the_last_digits(trained, towers):
     images = FeatureFiles(trained / "towers" / "images").image
     texts = FeatureFiles(trained / "towers" / "texts").text[:, 0]
-    locked = LockedEncoder(new_encoder(locked_settings(*towers))).eval()
+    locked = LockedEncoder(new_encoder(locked_settings(*towers).encoder)).eval()
     locked.standardize(statistics(images), statistics(texts))
     every = torch.ones(9, dtype=torch.bool)
     inputs = torch.tensor(images[:9]).float(), every, torch.tensor(texts[:9]).float(), every
@@ -117,7 +114,7 @@ def test_folding_the_standardization_changes_only_the_last_digits(trained, tower
 def test_an_open_clip_model_trains_its_projections(colors, tmp_path):
     given = tiny_encoder()
     given.save(tmp_path)
-    settings = replace(locked_settings("", ""), pretrained=str(tmp_path), epochs=2)
+    settings = locked_settings("", "", pretrained=str(tmp_path), epochs=2)
     after = train(colors, tmp_path / "run", settings)
     before = given.state_dict()
     changed = {name for name in before if not torch.equal(before[name], after[name])}
@@ -129,10 +126,10 @@ def test_heads_learn_on_the_towers_as_they_are_stored(
     towers, colors, tmp_path, monkeypatch, rounding
 ):
     monkeypatch.setattr("genius.models.saving.LARGE", 64)
-    settings = replace(locked_settings(*towers), epochs=1, **{rounding: True})
+    settings = locked_settings(*towers, epochs=1, **{rounding: True})
     train(colors, tmp_path, settings)
     stored = Encoder.load(Run(tmp_path).folder("encoder"))
-    known = known_features(Run(tmp_path), colors, settings, stored, 0)
+    known = known_features(Run(tmp_path), colors, settings.encoder, stored, 0)
     path = next(item.image for item in colors.all_candidates() if item.image)
     with torch.no_grad():
         expected = stored.encode([open_image(colors.image_path(path))], [""]).image[0]
@@ -160,7 +157,7 @@ def test_a_missing_tower_is_one_sentence(towers, colors, tmp_path, tower):
     with pytest.raises(
         UserError, match=tower or "encoder.image_tower and encoder.text_tower, both or neither"
     ):
-        train(colors, tmp_path / "run", replace(locked_settings(*towers), image_tower=tower))
+        train(colors, tmp_path / "run", locked_settings(tower, towers[1]))
     assert not (tmp_path / "run").exists()
 
 
@@ -189,9 +186,7 @@ def test_the_feature_stage_takes_known_tower_outputs_and_encodes_only_the_rest(
         return known[0]
 
     monkeypatch.setattr(features, "known_features", counting)
-    train_stage(
-        "features", colors, tmp_path / "run", replace(TINY, encoder=locked_settings(*towers))
-    )
+    train_stage("features", colors, tmp_path / "run", locked_settings(*towers))
     model = Encoder.load(Run(tmp_path / "run").folder("encoder"))
     files = FeatureFiles(tmp_path / "run" / "features" / "candidates")
     items = list(colors.all_candidates())
@@ -216,14 +211,13 @@ def test_some_phrasings_have_the_instruction_of_another_row(trained, towers, col
         stream.write("text\ttext\tcolors\t0\tdescribe the picture\n")
     collection = Collection(tmp_path / "collection")
     shutil.copytree(trained / "towers", tmp_path / "towers")
-    settings = replace(
-        locked_settings(*towers), epochs=2, modality_weight=0.5, instruction_swap_prob=0.5
-    )
+    swapping = {"modality_weight": 0.5, "instruction_swap_prob": 0.5}
+    settings = locked_settings(*towers, epochs=2, **swapping)
     candidates = CandidateTable.read(collection)
     splits = [Pairs.read(collection, split, candidates) for split in ("train", "val")]
-    model = LockedEncoder(new_encoder(settings))
-    swaps = InstructionSwaps(collection, splits[0], candidates, settings, model.encoder.dim)
-    given = arguments(collection, tmp_path, replace(TINY, encoder=settings))
+    model = LockedEncoder(new_encoder(settings.encoder))
+    swaps = InstructionSwaps(collection, splits[0], candidates, settings.encoder, model.encoder.dim)
+    given = arguments(collection, tmp_path, settings)
     loader = LockedLoader(collection, splits, given, model, swaps)
     pairs = splits[0]
     queries = np.arange(len(splits[0]))
