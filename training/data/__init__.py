@@ -5,6 +5,5 @@ encoder_inputs      batches for the encoder: pictures are opened, texts are cut 
 image_augmentation  random views of a picture
 class_pictures      pseudo-pictures of the classes that an image tower can name
 pseudo_queries      queries for pictures that have none
-caption_words       words of captions, for pictures that have nothing else
 requests            what people ask, for the reader
 """

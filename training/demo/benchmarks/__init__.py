@@ -1,1 +1,3 @@
-"""Long measurements. Each module is a command; its docstring says what it measures."""
+"""Long measurements. Each module is a command, whose docstring says what it measures; caption_words
+judges what it finds.
+"""

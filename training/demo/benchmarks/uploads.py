@@ -49,7 +49,7 @@ from genius.schema import Hit, Item, Modality, Query, SearchOptions, SearchResul
 from genius.search.batching import leave_cores_to_engines
 from genius.search.engine import Engine
 from genius.search.match import FIRST
-from training.data.caption_words import is_right, words
+from training.demo.benchmarks.caption_words import is_right, words
 from training.demo.photos.encyclopedia import Encyclopedia
 from training.demo.toy_world import Scene, picture
 from training.distributed import run_alone

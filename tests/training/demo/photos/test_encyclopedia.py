@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 
 from genius.explore.word_fits import singular
-from training.data import caption_words
-from training.data.caption_words import is_right
+from training.demo.benchmarks import caption_words
+from training.demo.benchmarks.caption_words import is_right
 from training.demo.photos.encyclopedia import TABLE, Encyclopedia
 
 
