@@ -7,16 +7,13 @@ from itertools import permutations
 
 import pytest
 import torch
-from torch import nn
 
 from genius.errors import UserError
-from genius.models.decoder import IDDecoder
-from genius.models.fusion import Fusion
 from genius.run import BUILT_FROM, Run
 from tests.search.tiny import DIM, tiny_encoder
 from training import command_line, presets
 from training.command_line import Arguments, parse_arguments
-from training.presets import PAPER, PHOTOS, SMALL, TOY
+from training.presets import PAPER, PHOTOS, SMALL
 from training.settings import with_changes, with_stage_changes
 from training.stages.encoder import new_encoder
 
@@ -90,38 +87,13 @@ def test_a_setting_of_several_types_takes_each_of_them():
             "instruction_swap_prob: Input should be less than 1$",
         ),
         ("features.phrasings=0", "phrasings: Input should be greater than or equal to 1$"),
-        ("features.batch=0", "batch: Input should be greater than or equal to 1$"),
-        ("decoder.epochs=0", "epochs: Input should be greater than or equal to 1$"),
-        ("decoder.batch=1", "batch: Input should be greater than or equal to 2$"),
         ("encoder.learning_rate=0", "learning_rate: Input should be greater than 0$"),
         ("encoder.weight_decay=-0.1", "weight_decay: Input should be greater than or equal to 0$"),
         ("encoder.warmup=2", "warmup: Input should be less than or equal to 1$"),
         ("encoder.towers.head=cnn", "head: Input should be 'mlp', 'linear' or 'residual'$"),
         ("encoder.learning_rate=1e999", "learning_rate: Input should be a finite number$"),
         ("encoder.batch=1", "batch: Input should be greater than or equal to 2$"),
-        (
-            "encoder.modality_weight=-1",
-            "modality_weight: Input should be greater than or equal to 0$",
-        ),
-        (
-            "encoder.towers.bridge_temperature=0",
-            "bridge_temperature: Input should be greater than 0$",
-        ),
-        ("encoder.towers.bridge_gain=0", "bridge_gain: Input should be greater than 0$"),
         ("encoder.locked.class_pictures=1", "class_pictures is 0, or at least 2"),
-        (
-            "encoder.locked.class_pictures=101",
-            "class_pictures: Input should be less than or equal to 100$",
-        ),
-        ("quantizer.temperature=0", "temperature: Input should be greater than 0$"),
-        ("quantizer.learning_rate=0.0", "learning_rate: Input should be greater than 0$"),
-        ("quantizer.mse_weight=-1", "mse_weight: Input should be greater than or equal to 0$"),
-        (
-            "quantizer.kmeans_vectors=1",
-            "kmeans_vectors: Input should be greater than or equal to 2$",
-        ),
-        ("decoder.learning_rate=-1e-4", "learning_rate: Input should be greater than 0$"),
-        ("decoder.warmup_steps=-1", "warmup_steps: Input should be greater than or equal to 0$"),
         ("decoder.decoder_weights=[]", "decoder_weights: .* at least 1 item"),
         (
             "decoder.decoder_weights=[1, 1.5]",
@@ -146,21 +118,6 @@ def test_settings_that_exclude_each_other_are_refused():
     with pytest.raises(UserError, match="locked.enabled is false where fusion is feature"):
         with_changes(PHOTOS, ["encoder.fusion=feature"])
     assert with_changes(SMALL, ["encoder.grad_checkpointing=true"]).encoder.grad_checkpointing
-
-
-def test_the_parts_of_the_toy_preset_fit_their_budgets():
-    encoder = new_encoder(TOY.encoder)
-    stage = TOY.quantizer
-    parts = [Fusion(stage.fusion), IDDecoder(TOY.decoder.decoder)]
-    codebooks = sum(stage.quantizer.code_sizes) * stage.quantizer.dim
-    assert 2 * weights_of(encoder) <= 2e6  # two bytes a number
-    assert 2 * (codebooks + sum(weights_of(part) for part in parts)) <= 1e6
-
-
-def weights_of(model: nn.Module) -> int:
-    # tied ones once
-    stored = {tensor.data_ptr(): tensor.numel() for tensor in model.state_dict().values()}
-    return sum(stored.values())
 
 
 def test_ids_of_one_level_are_refused():

@@ -3,7 +3,6 @@ import pytest
 import torch
 from PIL import Image
 
-from genius.encoding.image_loader import load_images
 from genius.errors import UserError
 from training.data.image_augmentation import Crops, PixelCache, Squares, augmented
 
@@ -61,19 +60,6 @@ def test_a_second_cache_of_the_same_images_decodes_nothing(collection, tmp_path)
         PixelCache(Squares(collection, 16, "squash"), ["again.png"], tmp_path)("again.png")[0].min()
         == 255
     )
-
-
-@pytest.mark.parametrize("workers", [0, 2])
-def test_images_that_are_opened_every_time_equal_the_cached_ones(collection, tmp_path, workers):
-    squares = Squares(collection, 24, "shortest")
-    paths = [f"images/{number}.png" for number in range(20)]
-    parts = [paths[:3], [], paths[3:20], paths[2:3]]
-    cache = PixelCache(squares, paths, tmp_path)
-    opened = load_images(parts, list, squares, workers)
-    cached = load_images(parts, list, cache)
-    for (part, images, _), (again, expected, _) in zip(opened, cached, strict=True):
-        assert part == again and len(images) == len(part)
-        assert torch.equal(images, expected) or not part
 
 
 def test_a_broken_image_is_named_with_its_collection(collection, tmp_path):

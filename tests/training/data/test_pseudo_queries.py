@@ -54,18 +54,6 @@ def write(collection: Collection, seed: int = 0) -> None:
     write_pseudo_queries(collection, encoder, embeddings(collection, encoder), seed, 8)
 
 
-def test_an_image_is_decomposed_into_its_words_across_the_modality_gap():
-    generator = torch.Generator().manual_seed(0)
-    words = torch.randn(40, 200, generator=generator)
-    made_of = [
-        [int(word) for word in torch.randperm(40, generator=generator)[:3]] for _ in range(500)
-    ]
-    gap = 5 * torch.randn(200, generator=generator)
-    images = torch.stack([3 * words[a] + 2 * words[b] + 1 * words[c] for a, b, c in made_of]) + gap
-
-    assert matching_pursuit(images, words, 3).tolist() == made_of
-
-
 def test_matching_pursuit_equals_the_slow_version():
     rng = np.random.default_rng(0)
     images, words = rng.normal(size=(7, 5)), rng.normal(size=(9, 5))

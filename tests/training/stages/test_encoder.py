@@ -8,26 +8,26 @@ import numpy as np
 import open_clip
 import pytest
 import torch
-from safetensors.torch import load_file
 
 from genius.errors import UserError
 from genius.models.encoder import Encoder
 from genius.models.feature_fusion import FeatureFusionEncoder
 from genius.run import Run
 from tests.search.tiny import tiny_encoder
-from tests.training.tiny import TINY, arguments, train_stage
+from tests.training.tiny import TINY, arguments, tiny, train_stage, weights_of
 from training.data import encoder_inputs, image_augmentation
 from training.data.encoder_inputs import FeatureFusionLoader
 from training.data.pairs import CandidateTable, Pairs
 from training.paper.ablations.variants import TABLES
-from training.settings import EncoderSettings
+from training.settings import Settings, with_values
 from training.stages import encoder
 from training.stages.curves import read_curves
 from training.stages.encoder import new_encoder
 
 
-def trained(collection, run, settings: EncoderSettings) -> Run:
-    return train_stage("encoder", collection, run, replace(TINY, encoder=settings))
+def trained(collection, run, base: Settings = TINY, **changes) -> Run:
+    """changes: of the encoder's settings."""
+    return train_stage("encoder", collection, run, with_values(base, {"encoder": changes}))
 
 
 def test_the_encoder_of_a_run_is_used_as_it_is(tmp_path):
@@ -42,23 +42,18 @@ def test_an_encoder_that_cannot_encode_is_refused_before_any_image_is_opened(
     collection, tmp_path, monkeypatch
 ):
     model = TINY.encoder.architecture
-    settings = replace(
-        TINY.encoder, architecture=model | {"text_cfg": model["text_cfg"] | {"vocab_size": 9}}
-    )
+    few = model | {"text_cfg": model["text_cfg"] | {"vocab_size": 9}}
     monkeypatch.setattr(image_augmentation, "open_item_image", None)
     with pytest.raises(UserError, match="cannot encode a text and an image .*vocab_size is 9"):
-        trained(collection, tmp_path, settings)
+        trained(collection, tmp_path, architecture=few)
 
 
 def test_other_positives_are_negatives_unless_they_are_masked(collection, tmp_path):
     losses = []
-    plain = replace(
-        TINY.encoder, epochs=1, batch=64, modality_weight=0.0, instruction_swap_prob=0.0
-    )
     # a query that is repeated has another positive in the batch
-    repeated = replace(plain, upsample_to=100)
+    repeated = {"epochs": 1, "batch": 64, "upsample_to": 100}
     for masked in (False, True):
-        run = trained(collection, tmp_path / str(masked), replace(repeated, mask_positives=masked))
+        run = trained(collection, tmp_path / str(masked), PLAIN, mask_positives=masked, **repeated)
         losses.append(read_curves(run)["encoder"][0]["loss"])
     assert losses[0] > losses[1]
 
@@ -68,11 +63,7 @@ def test_an_encoder_limited_to_rows_sees_their_queries_alone(collection, tmp_pat
     monkeypatch.setattr(encoder, "fit", lambda model, loader, splits, *_: seen.extend(splits))
     pairs = Pairs.read(collection, "train", CandidateTable.read(collection))
     row = int(pairs.rows[-1])
-    trained(
-        collection,
-        tmp_path,
-        replace(TINY.encoder, rows=(f"{pairs.tasks[row]}:{pairs.datasets[row]}",)),
-    )
+    trained(collection, tmp_path, rows=(f"{pairs.tasks[row]}:{pairs.datasets[row]}",))
     assert [set(found.rows.tolist()) for found in seen] == [{row}, {row}]
     assert len(seen[0]) == (pairs.rows == row).sum() < len(pairs)
 
@@ -90,33 +81,30 @@ def test_activations_that_are_computed_again_give_the_same_weights(
     weights = []
     for again in (False, True):
         assert not counted
-        settings = replace(TINY.encoder, epochs=1, bf16=False, grad_checkpointing=again)
-        run = trained(collection, tmp_path / str(again), settings)
-        weights.append(load_file(run.folder("encoder") / "model.safetensors"))
+        once = {"epochs": 1, "bf16": False}
+        run = trained(collection, tmp_path / str(again), grad_checkpointing=again, **once)
+        weights.append(weights_of(run, "encoder"))
     assert counted
     for name, weight in weights[0].items():
         torch.testing.assert_close(weights[1][name], weight)
 
 
 def test_blip_cannot_compute_activations_again(collection, tmp_path):
-    own = replace(settings_of("BLIP-SF", TINY.encoder), grad_checkpointing=True)
     with pytest.raises(UserError, match="is for the models of open_clip; set it to false for BLIP"):
-        trained(collection, tmp_path, own)
+        trained(collection, tmp_path, settings_of("BLIP-SF", TINY), grad_checkpointing=True)
 
 
-PLAIN = replace(TINY.encoder, modality_weight=0.0, instruction_swap_prob=0.0, epochs=2, bf16=False)
+PLAIN = tiny(encoder={"modality_weight": 0.0, "instruction_swap_prob": 0.0, "bf16": False})
 
 
-def settings_of(name: str, base: EncoderSettings = PLAIN) -> EncoderSettings:
+def settings_of(name: str, base: Settings = PLAIN) -> Settings:
     (variant,) = (variant for variant in TABLES["S9"].variants if variant.name == name)
-    return variant.training(replace(TINY, encoder=base)).settings.encoder
+    return variant.training(base).settings
 
 
 @pytest.mark.parametrize("name", ["CLIP-FF", "BLIP-SF", "BLIP-FF"])
 def test_training_reduces_the_loss(collection, tmp_path, name):
-    run = trained(
-        collection, tmp_path, settings_of(name, replace(PLAIN, epochs=4, learning_rate=3e-3))
-    )
+    run = trained(collection, tmp_path, settings_of(name), epochs=4, learning_rate=3e-3)
     losses = [epoch["loss"] for epoch in read_curves(run)["encoder"]]
     assert losses[-1] < losses[0] - 0.05  # after twelve steps
     load = Encoder if name == "BLIP-SF" else FeatureFusionEncoder
@@ -124,10 +112,10 @@ def test_training_reduces_the_loss(collection, tmp_path, name):
 
 
 def test_two_processes_embed_the_inputs_that_one_does(collection, tmp_path, monkeypatch):
-    settings = settings_of("CLIP-FF", replace(PLAIN, augment=False))
-    model = FeatureFusionEncoder.over(encoder.new_encoder(settings), 2).eval()
+    settings = with_values(settings_of("CLIP-FF"), {"encoder": {"augment": False}})
+    model = FeatureFusionEncoder.over(encoder.new_encoder(settings.encoder), 2).eval()
     pairs = Pairs.read(collection, "train", CandidateTable.read(collection))
-    given = arguments(collection, tmp_path, replace(TINY, encoder=settings))
+    given = arguments(collection, tmp_path, settings)
     loader = FeatureFusionLoader(collection, [pairs], given, model, None)
     # of all rows, whose targets are images, texts and both
     queries = np.arange(len(pairs))[::2][:9]
@@ -156,7 +144,6 @@ def test_two_processes_embed_the_inputs_that_one_does(collection, tmp_path, monk
 
 
 def test_ids_are_refused_for_fused_features_in_one_sentence(collection, tmp_path):
-    settings = settings_of("CLIP-FF", replace(PLAIN, epochs=0))
-    trained(collection, tmp_path, settings)
+    trained(collection, tmp_path, settings_of("CLIP-FF"), epochs=0)
     with pytest.raises(UserError, match="one embedding for image and text together"):
-        train_stage("features", collection, tmp_path, replace(TINY, encoder=settings))
+        train_stage("features", collection, tmp_path)
