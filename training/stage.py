@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import torch
 from pydantic import TypeAdapter, ValidationError
@@ -63,6 +64,12 @@ OF_WEIGHTS = ("encoder", "quantizer", "decoder")
 def stages_before(name: str) -> list[str]:
     names = list(STAGES)
     return names[: names.index(name)]
+
+
+def done_before(name: str, manifest: dict[str, Any]) -> dict[str, Any]:
+    """The records of the stages before this one, as far as they are done."""
+    done = manifest.get("stages", {})
+    return {stage: done[stage] for stage in stages_before(name) if stage in done}
 
 
 def stage_command(name: str, train: Callable[[Arguments], None], doc: str) -> None:
@@ -154,11 +161,8 @@ def record_stage(name: str, arguments: Arguments, seconds: float, stamp: str) ->
     Earlier stages keep the settings that they were recorded with: a command of one stage may name
     other ones for them.
     """
-    before = stages_before(name)
     with Run(arguments.run).changing_manifest() as manifest:
-        stages = {
-            stage: done for stage, done in manifest.get("stages", {}).items() if stage in before
-        }
+        stages = done_before(name, manifest)
         recorded = manifest.get("settings", {})
         earlier = {stage: recorded[stage] for stage in stages if stage in recorded}
         stages[name] = {
@@ -282,12 +286,9 @@ def forget_stage(run: Run, name: str) -> None:
 
     A command that is killed before it records the stage again leaves no record of what it replaced.
     """
-    before = stages_before(name)
     if "stages" in run.manifest:
         with run.changing_manifest() as manifest:
-            manifest["stages"] = {
-                stage: done for stage, done in manifest["stages"].items() if stage in before
-            }
+            manifest["stages"] = done_before(name, manifest)
 
 
 def seconds_per_step(started: float, steps: int) -> str:

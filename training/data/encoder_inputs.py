@@ -24,7 +24,7 @@ from genius.schema import Item, Modality
 from genius.texts import normalize_text
 from training.command_line import Arguments
 from training.data.image_augmentation import MARGIN, Crops, PixelCache, Squares, augmented, resized
-from training.data.pairs import CandidateTable, Pairs
+from training.data.pairs import CandidateTable, Pairs, candidates_at
 from training.distributed import all_gather, local_slice, main_process_first
 from training.settings import EncoderSettings
 
@@ -115,13 +115,8 @@ class InstructionSwaps(nn.Module):
         # (k, 3) dataset, query modality, target modality
         self.keys = np.array(sorted(phrasings), dtype=np.int64)
         self.phrasings = [phrasings[key] for key in sorted(phrasings)]
-        self.query_modalities = np.array(
-            [
-                Modality.of(text, image)
-                for text, image in zip(pairs.texts, pairs.images, strict=True)
-            ],
-            dtype=np.int64,
-        )  # (q,)
+        # (q,)
+        self.query_modalities = np.array(list(map(Modality.of, pairs.texts, pairs.images)))
         self.candidate_modalities = candidates.modalities.astype(np.int64)  # (n,)
         # (q,)
         self.target_modalities = self.candidate_modalities[pairs.positives[pairs.offsets[:-1]]]
@@ -171,10 +166,7 @@ def needed_items(collection: Collection, splits: Sequence[Pairs]) -> tuple[np.nd
     candidates.
     """
     rows = np.unique(np.concatenate([pairs.positives for pairs in splits]))
-    is_needed = np.isin(np.arange(rows[-1] + 1), rows)
-    return rows, [
-        item for item, needed in zip(collection.all_candidates(), is_needed, strict=False) if needed
-    ]
+    return rows, candidates_at(collection, rows)
 
 
 class InputLoader:
@@ -217,12 +209,8 @@ class InputLoader:
             for queries in batches:
                 positives = pairs.draw_positives(queries, rng)
                 query = self._queries(pairs, queries, positives, rng, training)
-                items = [
-                    self.items[position]
-                    for position in np.searchsorted(self.candidate_rows, positives)
-                ]
-                images = [item.image for item in items]
-                texts = [item.text for item in items]
+                items = [self.items[at] for at in np.searchsorted(self.candidate_rows, positives)]
+                images, texts = [item.image for item in items], [item.text for item in items]
                 no_swaps = np.full(len(positives), OWN_INSTRUCTION)
                 yield query, self._unopened(positives, no_swaps, images, texts, rng, training)
 
@@ -269,20 +257,15 @@ class InputLoader:
         paths = [path for path in images if path]
         local = self._slice(image_mask)
         crops = None
-        if training and self.settings.augment:
-            settings = self.settings
-            crops = Crops.draw(len(paths), settings.min_crop, settings.horizontal_flip, rng).part(
-                local
-            )
+        settings = self.settings
+        if training and settings.augment:
+            crops = Crops.draw(len(paths), settings.min_crop, settings.horizontal_flip, rng)
+            crops = crops.part(local)
         local_texts = [text for text in texts if text][self._slice(text_mask)]
-        tokens = (
-            self.encoder.tokenize(local_texts) if local_texts else torch.zeros(0, dtype=torch.long)
-        )
+        tokens = self.encoder.tokenize(local_texts) if local_texts else torch.zeros(0).long()
         tensors = torch.tensor(image_mask), torch.tensor(text_mask), torch.zeros(0), tokens
-        inputs = self.inputs_class(
-            rows, instruction, *(tensor.to(self.encoder.device) for tensor in tensors)
-        )
-        return Unopened(inputs, paths[local], crops)
+        on_device = [tensor.to(self.encoder.device) for tensor in tensors]
+        return Unopened(self.inputs_class(rows, instruction, *on_device), paths[local], crops)
 
     def _slice(self, mask: list[bool]) -> slice:
         """This process's slice of the images or texts that the mask (b,) says are there."""
@@ -294,11 +277,7 @@ class InputLoader:
         if len(squares):
             preprocess = self.encoder.config.preprocess
             squares = squares.float().to(self.encoder.device) / 255
-            images = (
-                resized(squares, self.side)
-                if crops is None
-                else augmented(squares, crops, self.side)
-            )
+            images = augmented(squares, crops, self.side) if crops else resized(squares, self.side)
             mean, std = (
                 images.new_tensor(preprocess[name])[:, None, None] for name in ("mean", "std")
             )

@@ -17,7 +17,7 @@ from genius.collections.mbeir import BenchmarkRow, Collection
 from genius.encoding.features import EncoderInput
 from genius.errors import UserError
 from genius.evaluation.queries import phrasings_of, select_rows
-from genius.schema import Modality
+from genius.schema import Item, Modality
 from genius.texts import query_text
 from genius.trie.ids import expand_ranges
 from training.settings import Upsampling
@@ -74,6 +74,12 @@ def read_candidates(collection: Collection, stamp: str) -> CandidateTable:
     )
 
 
+def candidates_at(collection: Collection, rows: np.ndarray) -> list[Item]:
+    """The candidates of these rows (m,), in the order of the collection."""
+    chosen = set(rows.tolist())
+    return [item for row, item in enumerate(collection.all_candidates()) if row in chosen]
+
+
 @dataclass
 class Pairs:
     """The queries of one split and the candidate rows of their positives."""
@@ -119,18 +125,15 @@ class Pairs:
                 f"least {MIN_QUERIES}; "
                 f"add them to query/{split}"
             )
-        datasets = [row.dataset for row in benchmark_rows]
-        tasks = [row.task for row in benchmark_rows]
-        offsets = np.cumsum(lengths)
         return cls(
             texts,
             images,
             instructions,
-            np.array(rows),
-            datasets,
-            tasks,
-            offsets,
-            np.array(positives),
+            rows=np.array(rows),
+            datasets=[row.dataset for row in benchmark_rows],
+            tasks=[row.task for row in benchmark_rows],
+            offsets=np.cumsum(lengths),
+            positives=np.array(positives),
         )
 
     def __len__(self) -> int:
@@ -185,14 +188,11 @@ class Pairs:
 
         Raises UserError for a name without queries, and if they are too few to train on.
         """
-        with_queries = {
-            row: BenchmarkRow(row, self.tasks[row], self.datasets[row])
-            for row in np.unique(self.rows)
-        }
-        selected = select_rows(list(with_queries.values()), row_names)
-        mask = np.isin(
-            self.rows, [number for number, row in with_queries.items() if row in selected]
-        )
+        with_queries = [
+            BenchmarkRow(row, self.tasks[row], self.datasets[row]) for row in np.unique(self.rows)
+        ]
+        selected = [row.dataset_id for row in select_rows(with_queries, row_names)]
+        mask = np.isin(self.rows, selected)
         if mask.sum() < MIN_QUERIES:
             raise UserError(
                 f"the rows {', '.join(row_names)} have {mask.sum()} query in a split that "
@@ -215,27 +215,24 @@ class Pairs:
         """
         owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))
         positives = numbers[self.positives]
-        counts = np.bincount(owner[positives >= 0], minlength=len(self))
-        kept = replace(
-            self, offsets=np.append(0, counts.cumsum()), positives=positives[positives >= 0]
-        )
-        return kept.subset(np.flatnonzero(counts)), np.flatnonzero(counts)
+        is_kept = positives >= 0
+        counts = np.bincount(owner[is_kept], minlength=len(self))
+        offsets = np.append(0, counts.cumsum())
+        queries = np.flatnonzero(counts)
+        return replace(self, offsets=offsets, positives=positives[is_kept]).subset(queries), queries
 
     def subset(self, queries: np.ndarray) -> "Pairs":
         """These queries (·,) alone."""
         offsets = np.append(0, np.diff(self.offsets)[queries].cumsum())
-        positives = self.positives[
-            expand_ranges(self.offsets[queries], self.offsets[queries + 1])[1]
-        ]
-        return Pairs(
-            [self.texts[query] for query in queries],
-            [self.images[query] for query in queries],
-            [self.instructions[query] for query in queries],
-            self.rows[queries],
-            self.datasets,
-            self.tasks,
-            offsets,
-            positives,
+        _, places = expand_ranges(self.offsets[queries], self.offsets[queries + 1])
+        return replace(
+            self,
+            texts=[self.texts[query] for query in queries],
+            images=[self.images[query] for query in queries],
+            instructions=[self.instructions[query] for query in queries],
+            rows=self.rows[queries],
+            offsets=offsets,
+            positives=self.positives[places],
         )
 
     def epoch(
@@ -248,9 +245,7 @@ class Pairs:
         datasets up to the number of each. row_names: only queries of these rows, see `row_mask`.
         """
         parts = self._upsampled_parts(self.row_mask(row_names), upsample_to)
-        return np.concatenate(
-            [_repeat(queries, max(len(queries), count), rng) for queries, count in parts]
-        )
+        return np.concatenate([_repeat(queries, count, rng) for queries, count in parts])
 
     def _upsampled_parts(
         self, mask: np.ndarray, upsample_to: Upsampling
@@ -310,12 +305,12 @@ def split_batches(order: np.ndarray, batch: int, drop_last: bool) -> list[np.nda
 
 
 def _repeat(queries: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    """This number of queries: random permutations of them, one after the other."""
+    """This number of queries, but each once at least: random permutations, one after the other."""
     if not len(queries):
         return queries
-    return np.concatenate([rng.permutation(queries) for _ in range(-(-count // len(queries)))])[
-        :count
-    ]
+    count = max(len(queries), count)
+    rounds = [rng.permutation(queries) for _ in range(0, count, len(queries))]
+    return np.concatenate(rounds)[:count]
 
 
 def _split(order: np.ndarray, size: int) -> list[np.ndarray]:
@@ -338,23 +333,17 @@ def draw_phrasings(
             yield EncoderInput(image, [query_text(instruction, text) for instruction in drawn])
 
 
-def unseen_queries(
-    pairs: Pairs, trained: np.ndarray, per_row: int, seed: int, at_least: int = 0
-) -> np.ndarray:
+def unseen_queries(pairs: Pairs, trained: np.ndarray, per_row: int, seed: int) -> np.ndarray:
     """(·,) numbers of queries none of whose positives was a training target, ascending; at most
     per_row of each row.
 
-    trained (·,): candidate rows of the training targets. at_least: a row that has fewer such
-    queries is filled up to so many with queries whose targets training saw.
+    trained (·,): candidate rows of the training targets.
     """
     # (q,) some positive was one
     seen = np.logical_or.reduceat(np.isin(pairs.positives, trained), pairs.offsets[:-1])
     rng = np.random.default_rng(seed)
-    chosen = []
-    for row in range(len(pairs.datasets)):
-        in_row = pairs.rows == row
-        unseen = rng.permutation(np.flatnonzero(in_row & ~seen))[:per_row]
-        chosen.append(unseen)
-        if len(unseen) < at_least:
-            chosen.append(rng.permutation(np.flatnonzero(in_row & seen))[: at_least - len(unseen)])
+    chosen = [
+        rng.permutation(np.flatnonzero((pairs.rows == row) & ~seen))[:per_row]
+        for row in range(len(pairs.datasets))
+    ]
     return np.sort(np.concatenate(chosen))

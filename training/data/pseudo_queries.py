@@ -36,8 +36,8 @@ from genius.collections.writer import further_queries
 from genius.encoding.features import batched
 from genius.errors import UserError
 from genius.models.encoder import Encoder
-from genius.schema import Item, LabeledQuery, Modality
-from training.data.pairs import CandidateTable
+from genius.schema import LabeledQuery, Modality
+from training.data.pairs import CandidateTable, candidates_at
 
 TEXT_TO_IMAGE, IMAGE_TO_IMAGE = 0, 4  # M-BEIR's tasks
 PHRASE = "a photo of {}"
@@ -67,7 +67,9 @@ def check_images(collection: Collection) -> None:
             f"least {MIN_IMAGES} images, or texts"
         )
     phrasings = collection.instructions()
-    for number in sorted({key_dataset(id_key(item.id)) for item in items_at(collection, rows)}):
+    for number in sorted(
+        {key_dataset(id_key(item.id)) for item in candidates_at(collection, rows)}
+    ):
         if (number, Modality.TEXT, Modality.IMAGE) not in phrasings:
             raise UserError(
                 f"{collection.root} has no instruction for "
@@ -86,7 +88,7 @@ def write_pseudo_queries(
     """
     rng = np.random.default_rng(seed)
     sampled = np.sort(rng.permutation(image_rows(collection))[:MAX_IMAGES])
-    images = items_at(collection, sampled)
+    images = candidates_at(collection, sampled)
     phrasings = collection.instructions()
     datasets = [key_dataset(id_key(item.id)) for item in images]
     names = {number: collection.dataset_name(number) for number in sorted(set(datasets))}
@@ -135,12 +137,6 @@ def write_pseudo_queries(
 def image_rows(collection: Collection) -> np.ndarray:
     """(m,) places of the images among the candidates, ascending."""
     return np.flatnonzero(CandidateTable.read(collection).modalities == Modality.IMAGE)
-
-
-def items_at(collection: Collection, rows: np.ndarray) -> list[Item]:
-    """The candidates at these places (m,), in the order of the collection."""
-    chosen = set(rows.tolist())
-    return [item for row, item in enumerate(collection.all_candidates()) if row in chosen]
 
 
 def embed_texts(encoder: Encoder, texts: Sequence[str], batch: int) -> Tensor:

@@ -119,25 +119,25 @@ def index_shards(
             if end - done >= done // SHARE or end == len(candidates):
                 rows = slice(done, end)
                 vectors = np.concatenate(fused), files.embedding[rows], candidates.modalities[rows]
-                part = Addition(list(islice(items, end - done)), *vectors)
-                index_part(arguments, collection, candidates, part, quantizer)
+                addition = Addition(list(islice(items, end - done)), *vectors)
+                add_to_index(arguments, collection, candidates, addition, quantizer)
                 run.record(**{INDEXED: [candidates.content_digest, end]})
                 done = end
                 fused = []
         yield shard
 
 
-def index_part(
+def add_to_index(
     arguments: Arguments,
     collection: Collection,
     candidates: CandidateTable,
-    part: Addition,
+    addition: Addition,
     quantizer: ResidualQuantizer,
 ) -> None:
-    """Add a part to the index, or make the index of it; without what a process that was killed then
+    """Add them to the index, or make the index of them; without what a process that was killed then
     has added.
     """
-    run, (items, fused, embeddings, modalities) = Run(arguments.run), part
+    run, (items, fused, embeddings, modalities) = Run(arguments.run), addition
     if run.has(PART):
         index = Index.load(run.folder(PART))
         new = np.flatnonzero(index.rows_of(item.id for item in items) < 0)
@@ -145,23 +145,18 @@ def index_part(
             codes = quantize_all(fused[new], modalities[new], quantizer)
             distances = squared_distances(fused[new], codes, quantizer)
             trained = index.config.trained == index.n  # else somebody has added others meanwhile
-            added = [items[row] for row in new]
-            append(
-                run,
-                index,
-                added,
-                codes,
-                distances,
-                embeddings[new],
-                fused[new],
-                collection.image_path,
-                trained,
-            )
+            added = [items[row] for row in new], codes, distances, embeddings[new], fused[new]
+            append(run, index, *added, collection.image_path, trained)
         return
     texts = instructions_for(candidates.keys, collection)
     settings = arguments.settings.index
-    write = partial(write_index, items=items, image_path=collection.image_path, instructions=texts)
-    write = partial(write, thumbnail_side=settings.thumbnail_side)
+    write = partial(
+        write_index,
+        items=items,
+        image_path=collection.image_path,
+        instructions=texts,
+        thumbnail_side=settings.thumbnail_side,
+    )
     # among items of one modality cosines find 4 points more (LOG.md)
     keeps_fused = settings.fused and len(np.unique(candidates.modalities)) > 1
     publish_index(run, write, quantizer, fused, embeddings, modalities, keeps_fused)

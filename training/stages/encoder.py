@@ -170,7 +170,7 @@ def fit_encoder(encoder: Encoder, collection: Collection, arguments: Arguments) 
         Pairs.read(collection, split, candidates).select_rows(settings.rows)
         for split in ("train", "val")
     ]
-    pairs = splits[0]
+    pairs, _ = splits
     swaps = None
     kinds = candidates.modalities if encoder.config.apart else None
     if settings.modality_weight:
@@ -288,7 +288,7 @@ def validate(
     loader: InputLoader | LockedLoader,
     pairs: Pairs,
     seed: int,
-    kinds: np.ndarray | None = None,
+    kinds: np.ndarray | None,
 ) -> tuple[float, float]:
     """hit@1 and hit@5 of a fixed sample of validation queries, among the targets of that sample.
 

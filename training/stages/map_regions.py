@@ -41,39 +41,31 @@ def named_regions(
 
     words: those that names may have.
     """
-    tiers = nested_groups(places, seed)
     fits = profiles.words.of(rows)
     allowed = np.array([word in words for word in profiles.words.words])
     regions: list[Region] = []
-    parent_of = np.full(len(rows), -1)  # the region of each item, of the size before
+    parent_of = top_of = np.full(
+        len(rows), -1
+    )  # each item's region of the size before, the largest
     taken: dict[int, list[int]] = {}  # word -> regions that have it
-    for tier, groups in enumerate(tiers):
-        first = len(regions)
-        parents = [int(parent_of[groups == group][0]) for group in range(groups.max() + 1)]
+    for tier, groups in enumerate(nested_groups(places, seed)):
         sizes = np.bincount(groups)
-        chosen = _choose_words(profiles, fits, groups, allowed, tier, parents, taken, regions)
+        some = np.unique(groups, return_index=True)[1]  # an item of each group
+        chosen = _choose_words(profiles, fits, groups, allowed, tier, top_of[some].tolist(), taken)
         order = np.argsort(-sizes, kind="stable")
-        numbers = np.empty(len(order), dtype=np.int64)
-        numbers[order] = first + np.arange(len(order))
+        numbers = len(regions) + np.argsort(order)
         for group in order.tolist():
             members = np.flatnonzero(groups == group)
             best = chosen[group]
-            covered = int((fits[members][:, best].sum(1) > 0).sum()) if best else 0
-            named = tuple(profiles.words.words[word] for word in best)
-            parent = parents[group] if tier else None
-            regions.append(
-                Region(
-                    tier,
-                    parent,
-                    named,
-                    len(members),
-                    covered,
-                    portrait_of(profiles, rows[members], tier),
-                )
-            )
             for word in best:
-                taken.setdefault(word, []).append(len(regions) - 1)
+                taken.setdefault(word, []).append(len(regions))
+            parent = int(parent_of[members[0]]) if tier else None
+            named = tuple(profiles.words.words[word] for word in best)
+            covered = int((fits[members][:, best].sum(1) > 0).sum()) if best else 0
+            portrait = portrait_of(profiles, rows[members], tier)
+            regions.append(Region(tier, parent, named, len(members), covered, portrait))
         parent_of = numbers[groups]
+        top_of = top_of if tier else parent_of
     return tuple(regions), parent_of
 
 
@@ -102,11 +94,14 @@ def _choose_words(
     groups: np.ndarray,
     allowed: np.ndarray,
     tier: int,
-    parents: list[int],
+    tops: list[int],
     taken: dict[int, list[int]],
-    regions: list[Region],
 ) -> list[list[int]]:
-    """The words of each group, best pair of group and word first."""
+    """The words of each group, best pair of group and word first.
+
+    tops: the region of the largest size that each group lies in, −1 for those of that size. Only
+    this one may have had a word before.
+    """
     sizes = np.bincount(groups)
     member = csr_matrix(
         (np.ones(len(groups)), (groups, np.arange(len(groups)))), shape=(len(sizes), len(groups))
@@ -121,7 +116,7 @@ def _choose_words(
         have = chosen[group]
         half = have and counts[group, have[0]] >= sizes[group] / 2
         full = len(have) >= NAME_WORDS[0] or (have and (NAME_WORDS[tier] == 1 and half))
-        if full or word in used or not _is_free(word, parents[group], tier, taken, regions):
+        if full or word in used or any(owner != tops[group] for owner in taken.get(word, [])):
             continue
         have.append(word)
         used.add(word)
@@ -132,21 +127,6 @@ def _choose_words(
             chosen[group] = two
             pairs.add(frozenset(two))
     return chosen
-
-
-def _is_free(
-    word: int, parent: int, tier: int, taken: dict[int, list[int]], regions: list[Region]
-) -> bool:
-    """Whether only regions that this one lies in have a word: of the largest size, the parts may
-    repeat it once.
-    """
-    above = []
-    while parent >= 0:
-        above.append(parent)
-        above_of = regions[parent].parent
-        parent = -1 if above_of is None else above_of
-    owners = taken.get(word, [])
-    return all(owner in above and regions[owner].tier == 0 for owner in owners)
 
 
 def portrait_of(profiles: Profiles, rows: np.ndarray, tier: int) -> str:

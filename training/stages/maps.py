@@ -110,11 +110,8 @@ def features_of(index: Index, rows: np.ndarray) -> np.ndarray:
     """(m, d) what is kept of the item at each of the rows (m,) if everything is: its fused feature,
     or its embedding.
     """
-    order = np.argsort(rows)
-    features = np.empty((len(rows), index.config.dim), dtype=np.float32)
     kept = index.embeddings if index.fused is None else index.fused
-    features[order] = kept[rows[order]]
-    return features
+    return kept[rows].astype(np.float32)
 
 
 def distinct_places(places: np.ndarray, codes: np.ndarray, depth: int) -> int:

@@ -6,7 +6,6 @@ Shapes: b pairs of a batch, d dim, M levels, n candidates, s validation queries.
 """
 
 import time
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -59,15 +58,9 @@ class FusionAndQuantizer(nn.Module):
 
 def train(arguments: Arguments) -> None:
     """Train on the features of the run."""
+    settings = arguments.settings
     data, val = training_features(arguments)
-    fit(
-        Run(arguments.run),
-        data,
-        val,
-        arguments.settings.quantizer,
-        arguments.settings.seed,
-        arguments.device,
-    )
+    fit(Run(arguments.run), data, val, settings.quantizer, settings.seed, arguments.device)
 
 
 def fit(
@@ -130,14 +123,14 @@ def fit(
 
 
 def report_health(
-    run: Run, data: FeatureSet, quantizer: ResidualQuantizer, rates: Mapping[str, Any]
+    run: Run, data: FeatureSet, quantizer: ResidualQuantizer, rates: dict[str, Any]
 ) -> None:
     """Write and print how evenly the candidates use the codes. rates: of validation."""
     modalities = data.candidates.modalities
     fused = data.candidate_files.fused(run.digest("fusion"))[:, 0]
     codes = quantize_all(fused, modalities, quantizer)
-    health = table_health(IDTable.build(codes, quantizer.config.code_sizes), modalities)
-    health |= rates
+    table = IDTable.build(codes, quantizer.config.code_sizes)
+    health = table_health(table, modalities) | rates
     health_report(health, program_version(run.path)).write(run.path / HEALTH)
     print(format_health(health))
 
@@ -161,12 +154,12 @@ def validate(
     rng = np.random.default_rng(seed)
     sample = np.sort(rng.permutation(np.flatnonzero(pairs.row_mask(settings.rows)))[:SAMPLE])
     query = model.fusion(val.query_files.features(sample).to(device))  # (s, d)
-    first = (
+    none = (
         torch.full((len(sample), 5), -torch.inf, device=device),
         torch.full((len(sample), 5), -1, device=device),
     )
     # scores and rows so far
-    best = {"validation hit@5": first, "validation hit@5 quantized": first}
+    best = dict.fromkeys(("validation hit@5", "validation hit@5 quantized"), none)
     for start in range(0, len(candidates), block):
         part = slice(start, start + block)
         modality = torch.from_numpy(candidates.modalities[part]).long().to(device)
@@ -174,21 +167,17 @@ def validate(
         quantized = model.quantizer.decode(model.quantizer.encode(z, modality))
         row = torch.arange(start, start + len(z), device=device).expand(len(sample), -1)
         for name, vectors in zip(best, (z, quantized), strict=True):
-            scores, rows = best[name]
             by_distance = 2 * query @ vectors.T - vectors.square().sum(-1)
-            scores, at = torch.cat([scores, by_distance], dim=1).topk(5)
-            best[name] = scores, torch.cat([rows, row], dim=1).gather(1, at)
-    return {
-        name: float(
-            np.mean(
-                [
-                    pairs.positive_mask(sample[[at]], of_query).any()
-                    for at, of_query in enumerate(rows)
-                ]
-            )
-        )
-        for name, rows in ((name, rows.cpu().numpy()) for name, (_, rows) in best.items())
-    }
+            scores = torch.cat([best[name][0], by_distance], dim=1)
+            rows = torch.cat([best[name][1], row], dim=1)
+            scores, at = scores.topk(5)
+            best[name] = scores, rows.gather(1, at)
+    rates = {}
+    for name, (_, first) in best.items():
+        found = zip(sample[:, None], first.cpu().numpy())
+        hits = [pairs.positive_mask(asked, rows).any() for asked, rows in found]
+        rates[name] = float(np.mean(hits))
+    return rates
 
 
 @torch.no_grad()
@@ -231,20 +220,17 @@ def batch_losses(
         )
     quantized = model.quantizer(torch.cat([z_query, z_target]), batch.modality.repeat(2).to(device))
     z_hat_query, z_hat_target = quantized.z_hat.chunk(2)
-    if not settings.mse_raw:
-        z_hat_query, z_hat_target = (
-            F.normalize(z_hat_query, dim=-1),
-            F.normalize(z_hat_target, dim=-1),
-        )
+    if settings.mse_raw:
+        mse = (z_hat_query - z_hat_target).square().sum(-1).mean()
+    else:
+        mse = F.mse_loss(F.normalize(z_hat_query, dim=-1), F.normalize(z_hat_target, dim=-1))
     size = model.quantizer.config.levels * model.quantizer.config.dim if settings.rq_sum else 1
     losses = {
         "cl": contrastive_loss(
             z_query, z_target, 1 / settings.temperature, positives, settings.symmetric_loss
         ),
         "rq": quantized.loss * size,
-        "mse": (z_hat_query - z_hat_target).square().sum(-1).mean()
-        if settings.mse_raw
-        else F.mse_loss(z_hat_query, z_hat_target),
+        "mse": mse,
         "modality": quantized.modality_loss,
     }
     weighted = settings.contrastive_weight * losses["cl"] + settings.rq_weight * losses["rq"]
