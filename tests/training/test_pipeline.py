@@ -233,24 +233,6 @@ def test_in_half_precision_the_index_is_what_its_readers_compute(collection, tmp
     assert (codes.numpy() == served.codes(range(served.n))).all(1).mean() > 0.9
 
 
-def test_an_index_of_one_pool_holds_its_items_with_their_own_codes_and_thumbnails(
-    trained_run, copied_run, collection
-):
-    settings = tiny(index={"pool": "union_test", "thumbnail_side": 20})
-    train_stage("index", collection, copied_run, settings)
-
-    whole, part = (Engine.load(run, "cpu").index for run in (trained_run, copied_run))
-
-    items = list(collection.candidates("union_test"))
-    rows = whole.rows_of([item.id for item in items])
-    assert 0 < part.n < whole.n and part.items(range(part.n)) == items
-    assert (part.codes(range(part.n)) == whole.codes(rows)).all()
-    assert (part.embeddings[:] == whole.embeddings[:][rows]).all()
-    assert [
-        (picture := part.thumbnail(row)) and open_image(picture).size for row in range(part.n)
-    ] == [item.image and (20, 15) for item in items]
-
-
 def test_a_pool_with_an_item_that_was_not_encoded_is_refused(root):
     wrong = Collection(root)
     candidates = CandidateTable.read(wrong)

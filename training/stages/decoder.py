@@ -200,15 +200,17 @@ class Samples:
         pairs = self.data.draw(np.where(batch < 0, 0, batch), rng).part(local)
         is_self_query = batch[local] < 0
         rows = np.where(is_self_query, -1 - batch[local], pairs.positives)
-        target = torch.from_numpy(self.candidates[rows].astype(np.float32)).to(device)
-        query = torch.from_numpy(self.queries[pairs.queries, pairs.phrasing].astype(np.float32)).to(
-            device
+        query, target, codes, unmixed = (
+            torch.from_numpy(values).to(device)
+            for values in (
+                self.queries[pairs.queries, pairs.phrasing].astype(np.float32),
+                self.candidates[rows].astype(np.float32),
+                self.codes[rows].astype(np.int64),
+                is_self_query[:, None],
+            )
         )
         features = augmented(query, target, self.settings.augmentation, draw_weights)
-        features = torch.where(
-            torch.from_numpy(is_self_query).to(device)[:, None], target, features
-        )
-        return features, torch.from_numpy(self.codes[rows].astype(np.int64)).to(device)
+        return torch.where(unmixed, target, features), codes
 
 
 class Validation:
@@ -226,14 +228,13 @@ class Validation:
         training_targets = np.unique(samples.data.pairs.select_rows(row_names).positives)
         in_rows = pairs.row_mask(row_names)
         chosen = unseen_queries(pairs, training_targets, PER_ROW, seed)
-        self.chosen = chosen[in_rows[chosen]]
-        if not len(self.chosen):
+        if not in_rows[chosen].any():
             print(
                 "decoder: every validation query has a training target; validating on "
                 "these, which may be remembered"
             )
             chosen = unseen_queries(pairs, np.empty(0, dtype=np.int64), PER_ROW, seed)
-            self.chosen = chosen[in_rows[chosen]]
+        self.chosen = chosen[in_rows[chosen]]
         self.pairs = pairs
         queries = data.query_files.fused(fusion_digest)[self.chosen, 0]
         self.features = torch.from_numpy(queries.astype(np.float32)).to(device)

@@ -14,16 +14,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from random import Random
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from genius.collections.keys import id_key, key_dataset
 from genius.collections.mbeir import Collection
 from genius.collections.records import Instructions
+from genius.encoding.features import batched
 from genius.index.store import Index
 from genius.models.encoder import Encoder
 from genius.models.reader import Reader, ReaderConfig, word_states
@@ -80,7 +83,7 @@ def train(root: Path, path: Path, device: str, seed: int = 0) -> None:
             f"reader: {len(requests):,} requests of {len(learned):,} phrasings, "
             f"{time.perf_counter() - started:.0f} s"
         )
-        reader = Reader(ReaderConfig(examples.states.shape[1])).to(device)
+        reader = Reader(ReaderConfig(examples.states[0].shape[1])).to(device)
         fit(reader, examples, seed)
         known = known_instructions(
             reader, encoder, collection.instructions(), held_by(run, collection)
@@ -104,79 +107,58 @@ def held_by(run: Run, collection: Collection) -> Counter[tuple[int, Modality]]:
     items = collection.all_candidates()
     if run.has("index"):
         index = Index.load(run.folder("index"))
-        starts = range(0, index.n, ITEMS)
-        items = (
-            item
-            for start in starts
-            for item in index.items(range(start, min(start + ITEMS, index.n)))
-        )
+        items = chain.from_iterable(map(index.items, batched(range(index.n), ITEMS)))
     return Counter((key_dataset(id_key(item.id)), item.modality) for item in items)
 
 
 @dataclass(frozen=True)
 class Examples:
-    """Requests with the states of their words, those of one request after those of another."""
+    """Requests with the states of their words."""
 
-    states: Tensor  # (all words + 1, u) in half precision; the last one stands for no word
-    first: Tensor  # (requests,) place of its first word
-    length: Tensor  # (requests,)
+    states: list[Tensor]  # (n, u) of each request, in half precision
+    tags: list[Tensor]  # (n,) of each request
     picture: Tensor  # (requests,) bool
     right: Tensor  # (requests, r) bool
-    tags: Tensor  # (all words + 1,)
 
     @classmethod
     def encode(cls, encoder: Encoder, requests: Sequence[Request]) -> "Examples":
         """The shortest are encoded first, so that little is padded."""
         order = sorted(range(len(requests)), key=lambda place: len(requests[place].words))
-        of_request: dict[int, Tensor] = {}
-        for start in range(0, len(order), BATCH):
-            places = order[start : start + BATCH]
-            of_words, mask = word_states(encoder, [requests[place].words for place in places])
-            of_request |= {
-                place: of[own].half() for place, of, own in zip(places, of_words, mask, strict=True)
-            }
-        states = [of_request[place] for place in range(len(requests))]
-        length = torch.tensor([len(own) for own in states])
+        states: dict[int, Tensor] = {}
+        for places in batched(order, BATCH):
+            of_words, masks = word_states(encoder, [requests[place].words for place in places])
+            for place, of_request, mask in zip(places, of_words, masks, strict=True):
+                states[place] = of_request[mask].half()
         device = encoder.device
+        right = [[name in request.readings for name in READINGS] for request in requests]
         return cls(
-            torch.cat([*states, torch.zeros_like(states[0][:1])]),
-            (length.cumsum(0) - length).to(device),
-            length.to(device),
+            [states[place] for place in range(len(requests))],
+            [torch.tensor(request.tags, device=device) for request in requests],
             torch.tensor([request.picture for request in requests], device=device),
-            torch.tensor(
-                [[name in request.readings for name in READINGS] for request in requests],
-                device=device,
-            ),
-            torch.tensor(
-                [tag for request in requests for tag in request.tags] + [NO_TAG], device=device
-            ),
+            torch.tensor(right, device=device),
         )
 
     def __len__(self) -> int:
-        return len(self.first)
+        return len(self.states)
 
     def batch(self, places: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
         """States (b, n, u), masks (b, n), pictures (b,), which readings are right (b, r), and tags
         (b, n).
         """
-        length = self.length[places, None]
-        place = torch.arange(int(length.max()), device=length.device)
-        mask = place < length
-        words = torch.where(mask, self.first[places, None] + place, len(self.tags) - 1)
-        return (
-            self.states[words].float(),
-            mask,
-            self.picture[places],
-            self.right[places],
-            self.tags[words],
+        states, tags = (
+            [values[place] for place in places.tolist()] for values in (self.states, self.tags)
         )
+        padded = pad_sequence(tags, batch_first=True, padding_value=NO_TAG)
+        mask = padded != NO_TAG
+        words = pad_sequence(states, batch_first=True).float()
+        return words, mask, self.picture[places], self.right[places], padded
 
 
 def fit(reader: Reader, examples: Examples, seed: int) -> None:
     """Train: −log of the probability of the right readings, and of the tag of each word."""
     torch.manual_seed(seed)
     is_instruction = examples.right.sum(1) > 1
-    places = torch.arange(len(examples), device=examples.first.device)
+    places = torch.arange(len(examples), device=examples.picture.device)
     places = places.repeat_interleave(torch.where(is_instruction, OF_INSTRUCTIONS, 1))
     optimizer = torch.optim.AdamW(reader.parameters(), LEARNING_RATE, weight_decay=WEIGHT_DECAY)
     steps = EPOCHS * -(-len(places) // BATCH)
@@ -231,7 +213,7 @@ def known_instructions(
 def describe(reader: Reader, examples: Examples) -> str:
     """How many requests are read right, and of how many all words are, in %."""
     states, mask, picture, right, tags = examples.batch(
-        torch.arange(len(examples), device=examples.first.device)
+        torch.arange(len(examples), device=examples.picture.device)
     )
     readings, of_words = reader(states, mask, picture)
     modality = torch.tensor(list(READINGS.values()), device=readings.device)

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from genius.collections.images import open_image
 from genius.collections.keys import id_key
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
@@ -28,24 +29,27 @@ def test_a_run_whose_fusion_was_trained_elsewhere_has_the_same_index(copied_run,
     assert train_stage("index", collection, run.path).digest("index") == before
 
 
-def test_a_killed_index_stage_resumes_and_cleans_up(copied_run, collection, monkeypatch):
-    """With one pool, whose items are read from the features of all candidates."""
-    pooled = tiny(index={"pool": "union_test"})
-    run = copied_run
-    before = Index.load(train_stage("index", collection, run, pooled).folder("index"))
-
+def test_a_killed_index_of_one_pool_resumes_to_its_items_with_their_own_codes_and_thumbnails(
+    trained_run, copied_run, collection, monkeypatch
+):
+    pooled = tiny(index={"pool": "union_test", "thumbnail_side": 20})
     with monkeypatch.context() as kill, pytest.raises(Killed):
         kill.setattr(index, "write_index", die)
-        train_stage("index", collection, run, pooled)
-    (run / "indexing" / "other facts").mkdir()
-    after = Index.load(train_stage("index", collection, run, pooled).folder("index"))
-    rows = np.arange(before.n)
-    assert after.items(rows) == before.items(rows) == list(collection.candidates("union_test"))
-    assert np.array_equal(after.packed, before.packed) and np.array_equal(
-        after.distances, before.distances
-    )
-    assert np.array_equal(after.embeddings, before.embeddings)
-    assert not (run / "indexing").exists()
+        train_stage("index", collection, copied_run, pooled)
+    (copied_run / "indexing" / "other facts").mkdir()
+    part = Index.load(train_stage("index", collection, copied_run, pooled).folder("index"))
+
+    whole = Index.load(Run(trained_run).folder("index"))
+    items = list(collection.candidates("union_test"))
+    rows = whole.rows_of([item.id for item in items])
+    assert 0 < part.n < whole.n and part.items(range(part.n)) == items
+    assert (part.codes(range(part.n)) == whole.codes(rows)).all()
+    assert np.array_equal(part.embeddings[:], whole.embeddings[:][rows])
+    assert np.array_equal(part.distances[:], whole.distances[:][rows])
+    assert [
+        (picture := part.thumbnail(row)) and open_image(picture).size for row in range(part.n)
+    ] == [item.image and (20, 15) for item in items]
+    assert not (copied_run / "indexing").exists()
 
 
 def test_a_killed_index_stage_starts_again_if_its_pool_has_changed_meanwhile(

@@ -9,12 +9,7 @@ from genius.explore.map_data import Region
 from genius.explore.word_fits import WordFits, kind_centers
 from tests.explore.test_word_fits import THINGS, Things, encode
 from training.stages import map_regions
-from training.stages.map_regions import (
-    moved_regions,
-    named_regions,
-    neighbors_by_region,
-    nested_groups,
-)
+from training.stages.map_regions import moved_regions, named_regions, nested_groups
 
 
 @pytest.fixture(scope="module")
@@ -91,5 +86,3 @@ def test_a_region_whose_neighbours_changed_is_told_with_the_old_and_the_new_ones
     found = moved_regions(regions, region_of, np.stack([apart, after]), 1)
     dog = next(one for one in found if one.region == 0)
     assert (dog.left, dog.joined) == (None, 2)
-    shares = neighbors_by_region(before, region_of, 3)
-    assert np.allclose(shares.sum(1), 1) and shares[2, 2] == 1

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from genius.errors import UserError
-from genius.models.reader import Reader, word_states
+from genius.models.reader import Reader
 from genius.run import Run
 from genius.schema import READINGS, Modality, Query
 from genius.search.engine import Engine
@@ -37,16 +37,6 @@ def test_the_command_adds_a_reader_to_the_run_which_then_reads(path, collection,
     assert set(engine.retriever._request_reader.reader.config.instructions.values()) <= known
 
 
-def test_a_batch_holds_each_request_with_its_own_words():
-    requests = [labeled(PHRASINGS[0], "[red boat]"), labeled(PHRASINGS[3], "what is it")]
-    examples = reader.Examples.encode(tiny_encoder(), requests)
-    states, mask, picture, right, tags = examples.batch(torch.tensor([1, 0]))
-    assert mask.sum(1).tolist() == [3, 2] and picture.tolist() == [True, False]
-    assert tags[1].tolist() == [1, 1, reader.NO_TAG] and right.sum(1).tolist() == [1, 1]
-    alone, _ = word_states(tiny_encoder(), [["red", "boat"]])
-    torch.testing.assert_close(states[1, :2], alone[0].half().float())
-
-
 def test_what_is_learned_tells_readings_and_words_apart(monkeypatch):
     requests = [
         labeled(Phrasing("own", picture, reading, ""), words)
@@ -59,7 +49,7 @@ def test_what_is_learned_tells_readings_and_words_apart(monkeypatch):
     ]
     examples = reader.Examples.encode(tiny_encoder(), requests * 40)
     torch.manual_seed(0)
-    model = Reader(reader.ReaderConfig(examples.states.shape[1], 32))
+    model = Reader(reader.ReaderConfig(examples.states[0].shape[1], 32))
     monkeypatch.setattr(reader, "EPOCHS", 40)
     reader.fit(model, examples, 0)
     states, mask, picture, right, tags = examples.batch(torch.arange(4))
