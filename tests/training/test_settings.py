@@ -2,8 +2,8 @@
 names none.
 """
 
-import sys
 from itertools import permutations
+from operator import attrgetter
 
 import pytest
 import torch
@@ -12,7 +12,7 @@ from genius.errors import UserError
 from genius.run import BUILT_FROM, Run
 from tests.search.tiny import DIM, tiny_encoder
 from training import command_line, presets
-from training.command_line import Arguments, parse_arguments
+from training.command_line import parse_arguments
 from training.presets import PAPER, PHOTOS, SMALL
 from training.settings import with_changes, with_stage_changes
 from training.stages.encoder import new_encoder
@@ -51,22 +51,19 @@ def test_the_smallest_values_are_accepted():
     )
 
 
-def test_a_setting_of_several_types_takes_each_of_them():
-    assert with_stage_changes(PAPER, "decoder.upsample_to=0").decoder.upsample_to == 0
-    assert with_stage_changes(SMALL, 'decoder.upsample_to={"webqa": 9}').decoder.upsample_to == {
-        "webqa": 9
-    }
-    assert (
-        with_stage_changes(SMALL, "encoder.architecture=ViT-B-32").encoder.architecture
-        == "ViT-B-32"
-    )
-    assert with_stage_changes(
-        SMALL, 'encoder.architecture={"embed_dim": 3}'
-    ).encoder.architecture == {"embed_dim": 3}
-    assert with_stage_changes(
-        SMALL, "decoder.decoder_weights=[1, 0.5]"
-    ).decoder.decoder_weights == (1.0, 0.5)
-    assert with_stage_changes(PAPER, "encoder.pretrained=").encoder.pretrained == ""
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("decoder.upsample_to", "0", 0),
+        ("decoder.upsample_to", '{"webqa": 9}', {"webqa": 9}),
+        ("encoder.architecture", "ViT-B-32", "ViT-B-32"),
+        ("encoder.architecture", '{"embed_dim": 3}', {"embed_dim": 3}),
+        ("decoder.decoder_weights", "[1, 0.5]", (1.0, 0.5)),
+        ("encoder.pretrained", "", ""),
+    ],
+)
+def test_a_setting_of_several_types_takes_each_of_them(name, text, value):
+    assert attrgetter(name)(with_stage_changes(PAPER, f"{name}={text}")) == value
 
 
 @pytest.mark.parametrize(
@@ -127,16 +124,14 @@ def test_ids_of_one_level_are_refused():
 
 @pytest.mark.parametrize("option", ["--seed", "--workers"])
 @pytest.mark.parametrize("value", ["-1", "1.5", "two"])
-def test_a_number_below_zero_or_none_is_refused(tmp_path, monkeypatch, option, value):
-    monkeypatch.setattr(sys, "argv", ["training", "collection", str(tmp_path), option, value])
+def test_a_number_below_zero_or_none_is_refused(tmp_path, option, value):
     with pytest.raises(UserError, match=f"{option} {value}: expected an integer of at least 0"):
-        parse_arguments("training", "")
+        parse_arguments("training", "", ["collection", str(tmp_path), option, value])
 
 
-def test_a_collection_is_not_trained_into(tmp_path, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["training", str(tmp_path), f"{tmp_path}/../{tmp_path.name}"])
+def test_a_collection_is_not_trained_into(tmp_path):
     with pytest.raises(UserError, match="is the collection; name another directory for the run"):
-        parse_arguments("training", "")
+        parse_arguments("training", "", [str(tmp_path), f"{tmp_path}/../{tmp_path.name}"])
 
 
 @pytest.fixture
@@ -153,13 +148,8 @@ def parsed(collection, tmp_path, monkeypatch):
     monkeypatch.setattr(presets, "PHOTO_RUN", photos.path)
     monkeypatch.setattr(command_line, "PHOTO_RUN", photos.path)
 
-    def parse(*words: str) -> Arguments:
-        monkeypatch.setattr(
-            sys, "argv", ["training", str(collection.root), str(tmp_path / "run"), *words]
-        )
-        return parse_arguments("training", "")
-
-    return parse
+    paths = str(collection.root), str(tmp_path / "run")
+    return lambda *words: parse_arguments("training", "", [*paths, *words])
 
 
 def test_few_pictures_begin_with_the_shipped_encoder_in_sizes_that_fit_them(parsed, capsys):

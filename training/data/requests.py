@@ -179,9 +179,9 @@ def retyped(request: Request, rng: Random) -> Request:
         place = rng.choice(long)
         at = rng.randrange(1, len(words[place]) - 1)
         word = words[place]
-        slips = (word[:at] + word[at + 1 :], word[:at] + word[at] + word[at:])
+        missing, twice = word[:at] + word[at + 1 :], word[: at + 1] + word[at:]
         swapped = word[: at - 1] + word[at] + word[at - 1] + word[at + 1 :]
-        words[place] = rng.choice((*slips, swapped))
+        words[place] = rng.choice((missing, twice, swapped))
     return Request(tuple(words), request.picture, request.readings, request.tags)
 
 

@@ -83,10 +83,8 @@ def index_in_blocks(arguments: Arguments) -> None:
         else ("encode", lambda shard: None)
     )
     batch, workers = arguments.settings.features.batch, arguments.workers
-    inputs, opener = (
-        features.candidate_inputs(collection),
-        features.image_opener(collection, encoder),
-    )
+    inputs = features.candidate_inputs(collection)
+    opener = features.image_opener(collection, encoder)
     files.fill(encoder, inputs, opener, batch, label, workers=workers, written=written)
     if not run.has("decoder"):
         publish_codes(run, files.embedding, candidates.modalities, arguments.settings)

@@ -189,7 +189,7 @@ class LockedLoader:
         def outputs(
             kind: str, names: list[str], inputs: list[EncoderInput], array: str
         ) -> np.ndarray:
-            source = source_of(encoder.encoder, kind, names, collection, settings, seed)
+            source = source_of(encoder.encoder, kind, names, views)
             folder = arguments.run / "towers" / kind
             tower = Tower(encoder.encoder, kind)
             nothing = EncoderFeatureCache(keep=0)

@@ -44,13 +44,12 @@ def named_regions(
     fits = profiles.words.of(rows)
     allowed = np.array([word in words for word in profiles.words.words])
     regions: list[Region] = []
-    parent_of = top_of = np.full(
-        len(rows), -1
-    )  # each item's region of the size before, the largest
+    # of each item: its region of the size before, and that of the largest size
+    parent_of = top_of = np.full(len(rows), -1)
     taken: dict[int, list[int]] = {}  # word -> regions that have it
     for tier, groups in enumerate(nested_groups(places, seed)):
         sizes = np.bincount(groups)
-        some = np.unique(groups, return_index=True)[1]  # an item of each group
+        _, some = np.unique(groups, return_index=True)  # an item of each group
         chosen = _choose_words(profiles, fits, groups, allowed, tier, top_of[some].tolist(), taken)
         order = np.argsort(-sizes, kind="stable")
         numbers = len(regions) + np.argsort(order)

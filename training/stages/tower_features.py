@@ -109,14 +109,7 @@ class Views:
         return crops.view(int(view) - 1, image)
 
 
-def source_of(
-    encoder: Encoder,
-    kind: str,
-    names: list[str],
-    collection: Collection,
-    settings: EncoderSettings,
-    seed: int,
-) -> str:
+def source_of(encoder: Encoder, kind: str, names: list[str], views: Views) -> str:
     """Checksum of what the outputs of a tower depend on: its weights, its inputs, and how these are
     prepared.
     """
@@ -125,9 +118,10 @@ def source_of(
     if kind == "texts":
         tokens = encoder.tokenize(names[:PROBE]).cpu().numpy()
         return fingerprint(weights, hashlib.sha256(tokens.tobytes()).hexdigest(), inputs)
-    views = [settings.locked.views, settings.min_crop, settings.horizontal_flip, seed]
-    prepared = encoder.config.preprocess, str(collection.root.resolve())
-    return fingerprint(weights, *prepared, inputs, views)
+    settings = views.settings
+    drawn = [settings.locked.views, settings.min_crop, settings.horizontal_flip, views.seed]
+    root = str(views.collection.root.resolve())
+    return fingerprint(weights, encoder.config.preprocess, root, inputs, drawn)
 
 
 def tower_digest(encoder: Encoder, kind: str) -> str:
@@ -167,6 +161,7 @@ def known_features(
     if not settings.locked.enabled:
         return EncoderFeatureCache()
     split = encoder.split()
+    views = Views(collection, settings, seed)
     lookups: dict[str, Lookup] = dict.fromkeys(KINDS, lambda names: {})
     for kind, head in zip(KINDS, (split.image_head, split.text_head), strict=True):
         folder = run.path / "towers" / kind
@@ -174,9 +169,7 @@ def known_features(
             continue
         names = json.loads((folder / NAMES).read_text(encoding="utf-8"))
         try:
-            files = FeatureFiles.finished(
-                folder, source_of(encoder, kind, names, collection, settings, seed)
-            )
+            files = FeatureFiles.finished(folder, source_of(encoder, kind, names, views))
         except UserError:  # of another tower or other inputs
             continue
         if kind == "images":

@@ -25,14 +25,6 @@ def test_rows_of_candidates_are_their_positions_in_the_collection(collection, ca
     assert candidates.rows(["0:999999", ids[3]]).tolist() == [-1, 3]
 
 
-def test_pairs_hold_every_query_with_its_positives(collection, candidates, pairs):
-    expected = [query for row in collection.rows() for query in collection.queries("train", row)]
-    assert pairs.texts == [query.text for query in expected]
-    for number, query in enumerate(expected):
-        found = pairs.positives[pairs.offsets[number] : pairs.offsets[number + 1]]
-        assert sorted(found) == sorted(candidates.rows(list(query.positives)))
-
-
 def test_a_drawn_positive_is_one_of_its_query(pairs):
     rng = np.random.default_rng(0)
     queries = rng.permutation(len(pairs))
