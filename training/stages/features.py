@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -216,8 +217,7 @@ def feature_folders(run: Run) -> list[Path]:
     return sorted(file.parent for file in (run.path / "features").glob("*/progress.json"))
 
 
-@dataclass
-class Batch:
+class Batch(NamedTuple):
     """b training pairs: a query, one of its phrasings, one of its positives."""
 
     queries: np.ndarray  # (b,)
@@ -226,9 +226,7 @@ class Batch:
     modality: Tensor  # (b,) modality of the positive
 
     def part(self, rows: slice) -> "Batch":
-        return Batch(
-            self.queries[rows], self.phrasing[rows], self.positives[rows], self.modality[rows]
-        )
+        return Batch(*(values[rows] for values in self))
 
 
 @dataclass

@@ -73,19 +73,23 @@ def draw_run(path: Path, device: str, name_of: Callable[[int], str], seed: int =
     order = np.argsort(keys)
     keys, rows = keys[order], rows[order]
     quantizer = engine.quantizer if isinstance(engine.quantizer, ResidualQuantizer) else None
-    depths, places = lay_out(
-        features_of(index, rows), index.codes(rows), index.modalities[rows], quantizer, seed
+    # what is kept of an item if everything is
+    features = (index.embeddings if index.fused is None else index.fused)[rows]
+    depths, distinct, places = lay_out(
+        features, index.codes(rows), index.modalities[rows], quantizer, seed
     )
-
     profiles = Profiles(engine, index)
     names = read_names(path) or code_names(profiles, engine.first_code_is_modality)
     words = {word for name in names.values() for word in name.words}
     regions, region_of = named_regions(profiles, rows, places[0], words, seed)
-    views = []
-    for at, depth in enumerate(depths):
-        distinct = distinct_places(places[0], index.codes(rows), depth)
-        moved = moved_regions(regions, region_of, places, at) if distinct >= MIN_VECTORS else ()
-        views.append(View(depth, distinct, moved))
+    views = [
+        View(
+            depth,
+            different,
+            moved_regions(regions, region_of, places, at) if different >= MIN_VECTORS else (),
+        )
+        for at, (depth, different) in enumerate(zip(depths, distinct, strict=True))
+    ]
     datasets = {number: name_of(number) for number in map(int, np.unique(key_dataset(keys)))}
     maps = Maps(tuple(views), places, keys, regions, region_of, datasets)
     run.publish(PART, maps.save, ("fusion", "quantizer"))
@@ -106,50 +110,39 @@ def sample_items(index: Index, most: int) -> np.ndarray:
     return by_id[np.linspace(0, index.n - 1, most).astype(np.int64)]
 
 
-def features_of(index: Index, rows: np.ndarray) -> np.ndarray:
-    """(m, d) what is kept of the item at each of the rows (m,) if everything is: its fused feature,
-    or its embedding.
-    """
-    kept = index.embeddings if index.fused is None else index.fused
-    return kept[rows].astype(np.float32)
-
-
-def distinct_places(places: np.ndarray, codes: np.ndarray, depth: int) -> int:
-    """The number of different places of a view: places (m, 2), codes (m, M)."""
-    return len(np.unique(codes[:, :depth] if depth else np.rint(places * SCALE), axis=0))
-
-
 def lay_out(
     features: np.ndarray,
     codes: np.ndarray,
     kinds: np.ndarray,
     quantizer: ResidualQuantizer | None,
     seed: int,
-) -> tuple[list[int], np.ndarray]:
-    """Features (m, d), codes (m, M) and kinds (m,) -> the number of codes that each view keeps,
-    places (v, m, 2).
+) -> tuple[list[int], list[int], np.ndarray]:
+    """Features (m, d), codes (m, M) and kinds (m,) -> the number of codes that each view keeps, its
+    number of different places, places (v, m, 2).
     """
     levels = codes.shape[1]
-    depths = (
-        [0] if quantizer is None else [0, levels, *(depth for depth in DEPTHS if depth < levels)]
-    )
     layout = first_layout(centered(features, kinds), seed)
     filled = [fill_square(layout)]
+    depths, distinct = [0], [len(np.unique(np.rint(filled[0] * SCALE), axis=0))]
+    if quantizer is None:
+        return depths, distinct, np.stack(filled)
+    depths += [levels, *(depth for depth in DEPTHS if depth < levels)]
     for depth in tqdm(depths[1:], desc="map", unit="view"):
-        assert quantizer is not None
-        distinct, group = np.unique(codes[:, :depth], axis=0, return_inverse=True)
+        different, first, group = np.unique(
+            codes[:, :depth], axis=0, return_index=True, return_inverse=True
+        )
+        distinct.append(len(different))
         group = group.reshape(-1)
-        if len(distinct) < MIN_VECTORS:
+        if len(different) < MIN_VECTORS:
             filled.append(in_a_row(means(layout, group))[group])
             continue
         with torch.inference_mode():
             device = quantizer.codebooks[0].device
-            decoded = quantizer.decode(torch.from_numpy(distinct.astype(np.int64)).to(device))
+            decoded = quantizer.decode(torch.from_numpy(different.astype(np.int64)).to(device))
         vectors = centered(decoded.cpu().numpy()[group], kinds)
-        first = np.unique(group, return_index=True)[1]
         layout = next_layout(vectors[first], group, layout, seed)
         filled.append(fill_square(layout))
-    return depths, np.stack(filled)
+    return depths, distinct, np.stack(filled)
 
 
 def centered(vectors: np.ndarray, kinds: np.ndarray) -> np.ndarray:

@@ -7,7 +7,6 @@ Shapes: b pairs of a batch, d dim.
 import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -52,10 +51,10 @@ def adamw(
     weight_decay: float,
     betas: tuple[float, float],
     decay_all: bool = False,
-    **options: Any,
+    fused: bool | None = None,
 ) -> torch.optim.AdamW:
     """AdamW with weight decay of matrices only, as in the published code; decay_all: of every
-    parameter.
+    parameter. fused: as torch's; None: torch chooses.
     """
     decayed, others = list[nn.Parameter](), list[nn.Parameter]()
     for name, parameter in model.named_parameters():
@@ -67,7 +66,7 @@ def adamw(
         {"params": others, "weight_decay": 0.0},
     ]
     used = [group for group in groups if group["params"]]
-    return torch.optim.AdamW(used, lr=learning_rate, betas=betas, eps=EPS, **options)
+    return torch.optim.AdamW(used, lr=learning_rate, betas=betas, eps=EPS, fused=fused)
 
 
 def bf16_where_fast(device: torch.device | str, requested: bool) -> torch.autocast:

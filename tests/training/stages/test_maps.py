@@ -98,7 +98,7 @@ def test_vectors_of_each_kind_are_laid_out_from_their_own_mean(monkeypatch):
     )
     kinds = np.arange(60) % 3
     features = rng().normal(size=(60, 4)) + 100 * kinds[:, None]
-    depths, places = maps.lay_out(features, np.zeros((60, 1), int), kinds, None, 0)
+    depths, _, places = maps.lay_out(features, np.zeros((60, 1), int), kinds, None, 0)
     assert depths == [0] and places.shape == (1, 60, 2)
     for kind in Modality:
         assert np.allclose(given[0][kinds == kind].mean(0), 0, atol=1e-3)
