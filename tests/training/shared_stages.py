@@ -51,33 +51,32 @@ def train(stage: str, collection: Path, run: Path, device: str) -> None:
     run_stage(stage, STAGES[stage].train, Arguments(collection, run, "small", settings, device))
 
 
-def linear() -> tuple[nn.Linear, Tensor]:
-    """A model and its batch of five."""
+def write_gradients(file: Path) -> None:
+    """Of two losses of a batch of five, each process with its slice: one in which each is compared
+    with all, and a mean.
+    """
     generator = torch.Generator().manual_seed(0)
     model = nn.Linear(4, 3)
     nn.init.normal_(model.weight, generator=generator)
-    return model, torch.randn(5, 4, generator=generator)
-
-
-def compared(z: Tensor, scale: Tensor) -> Tensor:
-    """A loss of z (n, d) in which each is compared with all."""
-    return (scale * z @ z.T).logsumexp(1).mean()
-
-
-def write_gradients(file: Path) -> None:
-    model, x = linear()
+    x = torch.randn(5, 4, generator=generator)
     scale = nn.Parameter(torch.tensor(2.0))
     n = len(x)
+
+    def compared(own: Tensor) -> Tensor:
+        z = all_gather(own, n)
+        return (scale * z @ z.T).logsumexp(1).mean()
+
+    def averaged(own: Tensor) -> Tensor:
+        return own.square().mean() * local_weight(n) + 0 * scale
+
     found = {}
-    for name, loss in (
-        ("compared", lambda own: compared(all_gather(own, n), scale)),
-        ("averaged", lambda own: own.square().mean() * local_weight(n) + 0 * scale),
-    ):
+    for loss in (compared, averaged):
         model.zero_grad()
         scale.grad = None
         loss(model(x[local_slice(n)])).backward()
         average_gradients([*model.parameters(), scale])
-        found |= {f"{name} weight": model.weight.grad.clone(), f"{name} scale": scale.grad.clone()}
+        found[f"{loss.__name__} weight"] = model.weight.grad.clone()
+        found[f"{loss.__name__} scale"] = scale.grad.clone()
     if is_main():
         save_file(found, file)
 

@@ -271,7 +271,7 @@ def test_images_opened_every_time_train_the_same_encoder_as_cached_ones(collecti
         given = replace(arguments(collection, tmp_path / name, settings), workers=workers)
         run_stage("encoder", encoder.train, given)
         weights.append(weights_of(tmp_path / name, "encoder"))
-    assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+    torch.testing.assert_close(*weights, atol=0, rtol=0)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no GPU")

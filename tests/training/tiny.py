@@ -104,28 +104,21 @@ def die(*_, **__) -> None:
 
 def killed_while(monkeypatch, stage: str, moment: str) -> None:
     """Let this stage die at this moment."""
+    owner, name = {
+        "before an epoch is saved": (Checkpoints, "save"),
+        "after an epoch": (Checkpoints, "save"),
+        "before it is published": (Run, "publish"),
+        "before it is recorded": (Checkpoints, "clear"),
+    }[moment]
+    real = getattr(owner, name)
 
-    def dies(owner: type, name: str, matches, after: bool = False) -> None:
-        real = getattr(owner, name)
+    def call(self, *given, **named):
+        concerned = given[0] == STAGES[stage].parts[0] if owner is Run else self.stage == stage
+        if concerned and moment != "after an epoch":
+            raise Killed
+        result = real(self, *given, **named)
+        if concerned:
+            raise Killed
+        return result
 
-        def call(self, *given, **named):
-            if matches(self, *given) and not after:
-                raise Killed
-            result = real(self, *given, **named)
-            if matches(self, *given):
-                raise Killed
-            return result
-
-        monkeypatch.setattr(owner, name, call)
-
-    if moment == "before it is published":
-        dies(Run, "publish", lambda _, part, *__: part == STAGES[stage].parts[0])
-    elif moment == "before it is recorded":
-        dies(Checkpoints, "clear", lambda checkpoints: checkpoints.stage == stage)
-    else:
-        dies(
-            Checkpoints,
-            "save",
-            lambda checkpoints, *_: checkpoints.stage == stage,
-            moment == "after an epoch",
-        )
+    monkeypatch.setattr(owner, name, call)

@@ -85,8 +85,7 @@ def test_activations_that_are_computed_again_give_the_same_weights(
         run = trained(collection, tmp_path / str(again), grad_checkpointing=again, **once)
         weights.append(weights_of(run, "encoder"))
     assert counted
-    for name, weight in weights[0].items():
-        torch.testing.assert_close(weights[1][name], weight)
+    torch.testing.assert_close(*weights)
 
 
 def test_blip_cannot_compute_activations_again(collection, tmp_path):
