@@ -226,7 +226,9 @@ class Batch(NamedTuple):
     modality: Tensor  # (b,) modality of the positive
 
     def part(self, rows: slice) -> "Batch":
-        return Batch(*(values[rows] for values in self))
+        return Batch(
+            self.queries[rows], self.phrasing[rows], self.positives[rows], self.modality[rows]
+        )
 
 
 @dataclass
