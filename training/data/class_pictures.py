@@ -97,28 +97,31 @@ class ClassCollection(Collection):
         asked, target = TASKS[task]
         texts = ClassTexts.of(self.labels)
         is_train = split == "train"
+        pictures = range(self.pictures - 1) if is_train else [self.pictures - 1]
         for class_ in range(0, len(texts.names), 1 if is_train else VALIDATED):
-            names = texts.names[class_]
-            parts = {
-                "name": names[0],
-                "names": ", ".join(names),
-                "definition": texts.definitions[class_],
-            }
-            words = [text.format(**parts) for text in QUERIES_BY_TEXT]
-            pictures = range(self.pictures - 1) if is_train else [self.pictures - 1]
-            for number in range(len(words)) if asked == Modality.TEXT else pictures:
+            names, definition = texts.names[class_], texts.definitions[class_]
+            words = [
+                text.format(name=names[0], names=", ".join(names), definition=definition)
+                for text in QUERIES_BY_TEXT
+            ]
+            by_text = asked == Modality.TEXT
+            questions = words if by_text else QUESTIONS if asked == Modality.PAIR else [""]
+            for number in range(len(words)) if by_text else pictures:
                 answers = range(1 if target == Modality.TEXT else self.pictures)
-                others = [each for each in answers if each != number or target != asked]
-                name = (
-                    f"{self._number}:{(task * len(texts.names) + class_) * MAX_PICTURES + number}"
+                positives = tuple(
+                    self._id(target, class_, each)
+                    for each in answers
+                    if each != number or target != asked
                 )
-                question = {Modality.TEXT: words, Modality.IMAGE: [""], Modality.PAIR: QUESTIONS}[
-                    asked
-                ]
-                text = question[number % len(question)]
-                image = None if asked == Modality.TEXT else picture_path(class_, number)
-                positives = tuple(self._id(target, class_, each) for each in others)
-                yield LabeledQuery(name, asked, task, text, image, positives)
+                query = (task * len(texts.names) + class_) * MAX_PICTURES + number
+                yield LabeledQuery(
+                    f"{self._number}:{query}",
+                    asked,
+                    task,
+                    questions[number % len(questions)],
+                    None if by_text else picture_path(class_, number),
+                    positives,
+                )
 
     def _id(self, kind: Modality, class_: int, picture: int = 0) -> str:
         return f"{self._number}:{(class_ * len(Modality) + kind) * MAX_PICTURES + picture}"

@@ -1,13 +1,13 @@
-"""Encode a collection and index it part by part, by models that exist already: no training.
+"""Encode a collection and index it shard by shard, by models that exist already: no training.
 
 An encoder that no shipped part fits gets a fusion, a quantizer and a decoder that are made in
 seconds: the fused feature is the embedding itself, the codebooks are those of k-means on it, level
 by level, and the decoder adds nothing to their geometry, so IDs are searched by the distance of
 their codewords alone.
 
-Features stay in RUN/features/candidates, for training on them later. What is encoded becomes
-segments of the index: a server that has opened the run picks them up, and a killed process loses
-the shard that it was encoding.
+Features stay in RUN/features/candidates, for training on them later. They are made in shards; one
+or more of these become a segment of the index: a server that has opened the run picks it up, and a
+killed process loses the shard that it was encoding.
 """
 
 import shlex
@@ -48,7 +48,7 @@ SHARE = 8  # candidates become searchable together when they are one to so many 
 
 
 class Addition(NamedTuple):
-    """Candidates that become searchable together."""
+    """Candidates of one or more shards, which become searchable together: a segment."""
 
     items: list[Item]  # b
     fused: np.ndarray  # (b, d)
