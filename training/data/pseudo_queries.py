@@ -97,9 +97,8 @@ def write_pseudo_queries(
     concepts = matching_pursuit(
         vectors, embed_texts(encoder, [PHRASE.format(word) for word in words], batch), WORDS
     )
-    parts = np.split(
-        rng.permutation(len(images)), [len(images) // HELD_OUT, 2 * (len(images) // HELD_OUT)]
-    )
+    held_out = len(images) // HELD_OUT
+    parts = np.split(rng.permutation(len(images)), [held_out, 2 * held_out])
     splits = dict(zip(("val", "test", "train"), map(np.sort, parts), strict=True))
     written = dict.fromkeys(names, 0)
     with further_queries(collection.root) as writer:
@@ -124,13 +123,11 @@ def write_pseudo_queries(
                 written[number] += 1
                 name = f"{number}:{written[number]}"
                 positives = tuple(images[target].id for target in targets_of_query)
-                kind, task = (
-                    (Modality.TEXT, TEXT_TO_IMAGE) if text else (Modality.IMAGE, IMAGE_TO_IMAGE)
-                )
-                query = LabeledQuery(
-                    name, kind, task, text, None if text else images[row].image, positives
-                )
-                writer.query(query, names[number], split)
+                if text:
+                    asking = Modality.TEXT, TEXT_TO_IMAGE, text, None
+                else:
+                    asking = Modality.IMAGE, IMAGE_TO_IMAGE, "", images[row].image
+                writer.query(LabeledQuery(name, *asking, positives), names[number], split)
     print(f"pseudo-queries: {sum(written.values()):,} for {len(images):,} images")
 
 

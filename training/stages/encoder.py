@@ -39,7 +39,7 @@ from training.data.encoder_inputs import (
     InputLoader,
     InstructionSwaps,
 )
-from training.data.pairs import CandidateTable, Pairs
+from training.data.pairs import CandidateTable, Pairs, split_batches
 from training.distributed import broadcast_buffers, is_main, progress_bar, world_size
 from training.presets import SHIPPED, photo_run
 from training.settings import EncoderSettings
@@ -297,7 +297,7 @@ def validate(
     encoder.eval()
     rng = np.random.default_rng(seed)
     sample = np.sort(rng.permutation(len(pairs))[:SAMPLE])
-    blocks = (sample[start : start + BLOCK] for start in range(0, len(sample), BLOCK))
+    blocks = split_batches(sample, BLOCK, drop_last=False)
     query, target, rows = [], [], []
     for queries, targets in loader.load_pairs(pairs, blocks, rng, training=False):
         query.append(queries.embedding(encoder))

@@ -219,7 +219,6 @@ def describe(reader: Reader, examples: Examples) -> str:
     modality = torch.tensor(list(READINGS.values()), device=readings.device)
     kinds = torch.stack([readings[:, modality == kind].logsumexp(1) for kind in Modality], dim=1)
     wanted = right.int().argmax(1)
-    names = list(READINGS)
     figures = torch.stack(
         [
             kinds.argmax(1) == modality[wanted],
@@ -229,7 +228,7 @@ def describe(reader: Reader, examples: Examples) -> str:
         dim=1,
     ).float()
     groups = {"all": torch.ones_like(picture)}
-    for column, name in enumerate(names):
+    for column, name in enumerate(READINGS):
         for has_picture, word in ((False, "without"), (True, "with")):
             groups[f"{name} {word} picture"] = (wanted == column) & (picture == has_picture)
     lines = ["reader, held-out phrasings: right kind, right reading, all words, %"]
