@@ -3,22 +3,21 @@
     python -m training.benchmarks.asking RUN $GENIUS_DATA
 
 1. The phrasings that no reader learned from (training/data/requests.py), filled with names and
-captions of other sets; those
-   about a picture are asked of objects, one of each class of ImageNet. Of the first five results
-   the share that is of
-   the kind asked for, read by the run and as a run without a reader asks: the words as content,
-   behind the instruction
-   that the page then adds.
+   captions of other sets; those about a picture are asked of objects, one of each class of
+   ImageNet. Of the first five results the share that is of the kind asked for, read by the run and
+   as a run without a reader asks: the words as content, behind the instruction that the page then
+   adds.
 2. Of the same objects, asked what they are in these phrasings: whether the thing is named among the
-first five. 3. *X without Y* for the pairs of without.tsv: the share of the first five that show Y,
-told by captions and names.
+   first five.
+3. *X without Y* for the pairs of without.tsv: the share of the first five that show Y, told by
+   captions and names.
 
 Writes RUN/reports/asking.json and .md.
 """
 
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,18 +25,14 @@ import numpy as np
 
 from genius.collections.images import open_image
 from genius.collections.sources import Record, read_source
-from genius.commands import command_parser
 from genius.errors import UserError
-from genius.evaluation.arguments import add_device, add_seed
 from genius.evaluation.paper import read_published as read_table
-from genius.reports import Cell, Column, Report, Table, program_version, shown
-from genius.runtime import keep_freed_memory
+from genius.reports import Cell, Column, Report, Table, program_version
 from genius.schema import READINGS, UNREAD, Item, Query, SearchResult, source_fields
-from genius.search.batching import leave_cores_to_engines
 from genius.search.engine import Engine
 from genius.search.match import FIRST
 from training.data.requests import Contents, Phrasing, labeled, read_phrasings
-from training.demo.benchmarks.uploads import right_entries, search
+from training.demo.benchmarks.uploads import benchmark_parser, judged, opened, right_entries, search
 from training.distributed import run_alone
 
 PAIRS = Path(__file__).with_name("without.tsv")
@@ -45,22 +40,13 @@ BEFORE = {  # instructions of the page of a run without a reader, without and wi
     False: "Show me a photo of this.",
     True: "Find the encyclopedia entry that says what this is.",
 }
-THING = (True, "entry")  # phrasings with a picture that ask what it shows
+THING = "entry, with a picture"  # phrasings that ask what it shows
 WAYS = ("{} without {}", "{}, no {} please", "photos of {} -{}", "pictures of {} but not {}")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = command_parser("training.benchmarks.asking", __doc__)
-    parser.add_argument(
-        "run", type=Path, help="a directory made by python -m training, with a reader"
-    )
-    parser.add_argument("data", type=Path, metavar="DATA", help="the folder of the public sets")
-    add_seed(parser, "all samples")
-    add_device(parser)
-    options = parser.parse_args(argv)
-    keep_freed_memory()
-    leave_cores_to_engines()
-    engine = Engine.load(options.run, options.device)
+    options = benchmark_parser("training.benchmarks.asking", __doc__).parse_args(argv)
+    engine = opened(options)
     if not engine.has_reader:
         raise UserError(
             f"{options.run} has no reader; train one: python -m training.reader "
@@ -83,81 +69,64 @@ def main(argv: Sequence[str] | None = None) -> None:
         for phrasing in read_phrasings()
         if phrasing.is_held_out
     ]
-    kinds, named = measure_kinds(engine, asked, options.data / "objects", right_entries())
+    kinds, named = measure_kinds(engine, asked, options.data / "objects")
     left_out = measure_left_out(engine, texts_of_pictures(options.data))
-    (row,) = (row for row in kinds.rows if row[0] == "all")
     Report(
         "Asking in one's own words",
-        f"{len(asked)} phrasings that no reader learned from, with names and captions of "
-        "other sets; "
-        f"{engine.index.n:,} items, seed {options.seed}.",
+        f"{len(asked)} phrasings that no reader learned from, with names and captions of other "
+        f"sets; {engine.index.n:,} items, seed {options.seed}.",
         f"python -m training.benchmarks.asking RUN $GENIUS_DATA --seed {options.seed}",
         program_version(options.run),
         [kinds, named, left_out],
-        headline=f"{shown(row[3], kinds.columns[3])} % of the first {FIRST} results are of the "
-        "kind asked for",
+        headline=f"{kinds.texts()[0][3]} % of the first {FIRST} results are of the kind asked for",
     ).save(options.run / "reports" / "asking.json")
 
 
 def measure_kinds(
-    engine: Engine,
-    asked: Sequence[tuple[Phrasing, str, Record]],
-    folder: Path,
-    judge: Callable[[str, Record], bool],
+    engine: Engine, asked: Sequence[tuple[Phrasing, str, Record]], folder: Path
 ) -> tuple[Table, Table]:
     """Right kinds by reading, and how often the thing in a picture is named."""
-    pictures = [
-        open_image(folder / record.image) if phrasing.picture else None
-        for phrasing, _, record in asked
+    read = [
+        Query(words, open_image(folder / record.image) if phrasing.picture else None)
+        for phrasing, words, record in asked
     ]
-    read = [Query(words, picture) for (_, words, _), picture in zip(asked, pictures, strict=True)]
     before = [
         replace(query, instruction=BEFORE[query.image is not None], reading=UNREAD)
         for query in read
     ]
     answers = {"before": search(engine, before), "read": search(engine, read)}
-    groups: dict[str, list[int]] = {"all": list(range(len(asked)))}
+    groups: dict[str, list[int]] = {"all": list(range(len(asked)))}  # places of what was asked
     for place, (phrasing, _, _) in enumerate(asked):
-        groups.setdefault(
-            f"{phrasing.reading}, {'with' if phrasing.picture else 'without'} a picture", []
-        ).append(place)
-    wanted = [READINGS[phrasing.reading] for phrasing, _, _ in asked]
-
-    def share(results: Sequence[SearchResult], places: Sequence[int]) -> float:
-        return float(np.mean([right_share(results[place], wanted[place]) for place in places]))
-
+        group = f"{phrasing.reading}, {'with' if phrasing.picture else 'without'} a picture"
+        groups.setdefault(group, []).append(place)
+    right = [
+        np.array(
+            [right_share(result, phrasing) for result, (phrasing, _, _) in zip(results, asked)]
+        )
+        for results in answers.values()
+    ]
     rows: list[list[Cell]] = [
-        [name, len(places), *(share(results, places) for results in answers.values())]
+        [name, len(places), *(float(shares[places].mean()) for shares in right)]
         for name, places in sorted(groups.items())
     ]
     columns = [Column("asked for"), Column("phrasings"), *(Column(name, "%") for name in answers)]
     kinds = Table(f"Right kind among the first {FIRST}", columns, rows)
-    of_things = [
-        place
-        for place, (phrasing, _, _) in enumerate(asked)
-        if (phrasing.picture, phrasing.reading) == THING
-    ]
-    cells = [
-        float(np.mean([names(results[place], asked[place][2], judge) for place in of_things]))
-        if of_things
-        else None
-        for results in answers.values()
-    ]
-    named = Table(
-        f"The thing is named among the first {FIRST}",
-        columns,
-        [["what it is", len(of_things), *cells]],
-    )
-    return kinds, named
+    judge = right_entries()
+    shown = [record for _, _, record in asked]
+    things = groups[THING]
+    cells = []
+    for results in answers.values():
+        named = [any(hits[:FIRST]) for hits in judged(results, shown, judge)]
+        cells.append(float(np.mean([named[place] for place in things])))
+    title = f"The thing is named among the first {FIRST}"
+    return kinds, Table(title, columns, [["what it is", len(things), *cells]])
 
 
-def right_share(result: SearchResult, wanted: int) -> float:
+def right_share(result: SearchResult, phrasing: Phrasing) -> float:
+    """The share of the first results that are of the kind asked for."""
     first = result.hits[:FIRST]
-    return sum(hit.item.modality == wanted for hit in first) / max(len(first), 1)
-
-
-def names(result: SearchResult, record: Record, judge: Callable[[str, Record], bool]) -> bool:
-    return any(judge(hit.item.text, record) for hit in result.hits[:FIRST])
+    right = sum(hit.item.modality == READINGS[phrasing.reading] for hit in first)
+    return right / max(len(first), 1)
 
 
 def texts_of_pictures(data: Path) -> dict[str, str]:

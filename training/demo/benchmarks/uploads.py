@@ -1,51 +1,43 @@
 """Measure what a run answers to photographs from outside its collection, as visitors upload them.
 
-    python -m training.benchmarks.uploads RUN $GENIUS_DATA [--out FOLDER]
+    python -m training.benchmarks.uploads RUN $GENIUS_DATA
 
-1. "What is this?" on Flickr8k's development photographs: a text among the first results is right if
-it names what a
-   caption names (caption_words.py). On the objects, one of each class of ImageNet: an entry of the
-   encyclopedia,
-   or its name alone, is right if it is of the class or of a kind of things that the class belongs
-   to.
-2. Where RUN holds the objects themselves, as a folder of one's own does: a name or a definition
-asks for its picture. 3. "Find similar pictures." on held-out pictures of other sets: a picture
-among the first results is right if it is of
-   the category in the pool that upload_categories.tsv gives.
-4. Where RUN has words for confidence: how often each came, and how often one of the first entries
-was right then, also
-   for noise, flat colors and drawn shapes.
+1. "What is this?" on Flickr8k's development photographs: a text among the first results is right
+   if it names what a caption names (caption_words.py). On the objects, one of each class of
+   ImageNet: an entry of the encyclopedia, or its name alone, is right if it is of the class or of a
+   kind of things that the class belongs to.
+2. "Find similar pictures." on held-out pictures of other sets: a picture among the first results is
+   right if it is of the category in the pool that upload_categories.tsv gives.
+3. Where RUN has words for confidence: how often each came, and how often one of the first entries
+   was right then, also for noise, flat colors and drawn shapes.
 
 Held-out pictures are those of the test splits that the index lacks. Writes RUN/reports/uploads.json
-and .md, which hold figures alone. With --out, FOLDER gets a sheet of each set of (1) for the eye,
-the worst uploads first; it shows pictures that must not be shared.
+and .md, which hold figures alone.
 """
 
-import base64
-import html
+import argparse
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import pandas as pd
 from PIL import Image
-from timm.data import ImageNetInfo
 
-from genius.collections.images import open_image, thumbnail
+from genius.collections.images import open_image
 from genius.collections.sources import Record, read_source
 from genius.commands import command_parser
+from genius.encoding.features import batched
 from genius.errors import UserError
 from genius.evaluation.arguments import add_device, add_number, add_seed
 from genius.evaluation.match import match_table
 from genius.evaluation.paper import read_published as read_table
 from genius.index.store import Index
-from genius.metrics.hit_rate import MISS, bootstrap_shares, interval
-from genius.models.class_bridge import ClassTexts
+from genius.metrics.hit_rate import bootstrap_shares, interval
 from genius.reports import Cell, Column, Report, Table, program_version
 from genius.run import Run
 from genius.runtime import keep_freed_memory
-from genius.schema import Hit, Item, Modality, Query, SearchOptions, SearchResult, source_fields
+from genius.schema import Item, Modality, Query, SearchOptions, SearchResult, source_fields
 from genius.search.batching import leave_cores_to_engines
 from genius.search.engine import Engine
 from genius.search.match import FIRST
@@ -55,91 +47,82 @@ from training.demo.toy_world import Scene, picture
 from training.distributed import run_alone
 
 WHAT_IS_THIS, FIND_SIMILAR = "What is this?", "Find similar pictures."
-FIND_PICTURE = "Show me a photo of this."
 CUTS = (1, 5, 10)
+RATES = [Column(f"hit@{k}", "%") for k in CUTS]
 DRAWS = 2000  # bootstrap samples
 BATCH = 16  # queries searched together
 CATEGORIES = Path(__file__).parent / "upload_categories.tsv"
 PHRASINGS = 8  # of the run's own
 PER_CATEGORY = 20  # uploads
-JUDGED, SHOWN, THUMBNAIL = 60, 5, 160  # uploads and results of a sheet; pixels
 DRAWN, SIDE = 100, 224  # pictures of each kind that shows nothing, pixels
 CAPTIONS_THAT_AGREE = 2  # captions that name what a picture is taken for
 
+Judge = Callable[[Item, Any], bool]  # whether an item is right about what was uploaded
+
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = command_parser("training.benchmarks.uploads", __doc__)
-    parser.add_argument("run", type=Path, help="a directory made by python -m training")
-    parser.add_argument("data", type=Path, metavar="DATA", help="the folder of the public sets")
-    parser.add_argument(
-        "--out", type=Path, metavar="FOLDER", help="where sheets are written (default: none)"
-    )
+    parser = benchmark_parser("training.benchmarks.uploads", __doc__)
     add_number(
         parser, "--limit", default=200, help="photographs of Flickr8k (default: %(default)s)"
     )
-    add_seed(parser, "all samples")
-    add_device(parser)
     options = parser.parse_args(argv)
-    keep_freed_memory()
-    leave_cores_to_engines()
-    engine = Engine.load(options.run, options.device)
+    engine = opened(options)
     sets = held_out_records(options.data, engine.index)
     if not sets.get("flickr8k"):
         raise UserError(
-            f"{options.data}/flickr8k has no development photograph that {options.run} "
-            "has not indexed, so there is no "
-            "upload from outside; name the folder of the public sets, or a run whose "
-            "index lacks them"
+            f"{options.data}/flickr8k has no development photograph that {options.run} has not "
+            "indexed, so there is no upload from outside; name the folder of the public sets, or "
+            "a run whose index lacks them"
         )
     question = [*Run(options.run).manifest.get("about", {}).get("ask_with_text", []), ""][0]
     tables = []
-    words = {}
-    judges = {
-        "flickr8k": lambda text, record: is_right(text, record.captions),
+    confidence = {}
+    judges: dict[str, Judge] = {
+        "flickr8k": lambda item, record: is_right(item.text, record.captions),
         "objects": right_entries(),
     }
     for name, judge in judges.items():
         if records := sets.get(name, []):
             sample = random.Random(options.seed).sample(records, min(options.limit, len(records)))
-            table, found = measure_answers(
+            table, confidence[name] = measure_answers(
                 engine, options.data / name, sample, judge, question, options.seed
             )
             tables.append(table)
-            words[name] = [
-                (result.match, any(judge(hit.item.text, record) for hit in result.hits[:FIRST]))
-                for result, record in zip(found, sample, strict=True)
-            ]
-            if options.out:
-                options.out.mkdir(parents=True, exist_ok=True)
-                sheet = answer_sheet(
-                    options.data / name, sample, [result.hits for result in found], judge
-                )
-                (options.out / f"{name}.html").write_text(sheet, encoding="utf-8")
-    tables += [
-        measure_similar(engine, options.data, sets, options.seed),
-        measure_words(engine, options.seed),
-    ]
-    if any(word for word, _ in words["flickr8k"]):
+    tables.append(measure_similar(engine, options.data, sets, options.seed))
+    if any(word for word, _ in confidence["flickr8k"]):
         for name, pictures in drawn(options.seed).items():
             found = search(engine, [Query("", picture, WHAT_IS_THIS) for _, picture in pictures])
-            named = [
-                [shape in hit.item.text.lower() for hit in result.hits]
-                for (shape, _), result in zip(pictures, found)
-            ]
-            words[name] = [(result.match, any(hits[:FIRST])) for result, hits in zip(found, named)]
-        tables.append(match_table("A word for confidence, of pictures from elsewhere", words))
+            right = judged(found, pictures, lambda item, shown: shown[0] in item.text.lower())
+            confidence[name] = with_words(found, right)
+        tables.append(match_table("A word for confidence, of pictures from elsewhere", confidence))
     sampled = f"--limit {options.limit} --seed {options.seed}"
     Report(
         "Uploads: photographs from outside the collection",
-        f"How well the page answers about photographs of your own: {engine.index.n:,} "
-        f"items, seed {options.seed}. "
-        "Brackets are bootstrap 95 % intervals.",
+        f"How well the page answers about photographs of your own: {engine.index.n:,} items, seed "
+        f"{options.seed}. Brackets are bootstrap 95 % intervals.",
         f"python -m training.benchmarks.uploads RUN $GENIUS_DATA {sampled}",
         program_version(options.run),
         [table for table in tables if table.rows],
         headline=f"{tables[0].texts()[0][3].split()[0]} % of photographs from outside are named "
         "among the first 5",
     ).save(options.run / "reports" / "uploads.json")
+
+
+def benchmark_parser(module: str, doc: str) -> argparse.ArgumentParser:
+    """The arguments of a benchmark on the public sets."""
+    parser = command_parser(module, doc)
+    parser.add_argument("run", type=Path, help="a directory made by python -m training")
+    parser.add_argument("data", type=Path, metavar="DATA", help="the folder of the public sets")
+    add_seed(parser, "all samples")
+    add_device(parser)
+    return parser
+
+
+def opened(options: argparse.Namespace) -> Engine:
+    """The run that the arguments name. The process keeps its memory and its cores for it."""
+    keep_freed_memory()
+    leave_cores_to_engines()
+    return Engine.load(options.run, options.device)
 
 
 def held_out_records(data: Path, index: Index) -> dict[str, list[Record]]:
@@ -166,8 +149,23 @@ def search(engine: Engine, queries: Sequence[Query]) -> list[SearchResult]:
     """The results for each query, as the page finds them. The engine remembers the features of 256
     pictures.
     """
-    parts = [queries[start : start + BATCH] for start in range(0, len(queries), BATCH)]
-    return [result for part in parts for result in engine.search(part, SearchOptions(k=CUTS[-1]))]
+    options = SearchOptions(k=CUTS[-1])
+    return [result for part in batched(queries, BATCH) for result in engine.search(part, options)]
+
+
+def judged(
+    results: Sequence[SearchResult], uploads: Sequence[Any], judge: Judge
+) -> list[list[bool]]:
+    """For each upload whether its results are right, best first."""
+    answered = zip(results, uploads, strict=True)
+    return [[judge(hit.item, upload) for hit in result.hits] for result, upload in answered]
+
+
+def with_words(
+    results: Sequence[SearchResult], right: Sequence[Sequence[bool]]
+) -> list[tuple[str, bool]]:
+    """The word for confidence of each upload, and whether one of its first results is right."""
+    return [(result.match, any(hits[:FIRST])) for result, hits in zip(results, right, strict=True)]
 
 
 def drawn(seed: int) -> dict[str, list[tuple[str, Image.Image]]]:
@@ -186,25 +184,20 @@ def drawn(seed: int) -> dict[str, list[tuple[str, Image.Image]]]:
     }
 
 
-def right_entries() -> Callable[[str, Record], bool]:
+def right_entries() -> Judge:
     """Judges whether a text is the entry or a name of the class of an object, or of a kind that it
     belongs to.
     """
     encyclopedia = Encyclopedia.read()
     classes = {name: entry.classes for name, entry in encyclopedia.by_name.items()}
     classes |= {entry.text.lower(): entry.classes for entry in encyclopedia.entries}
-    return lambda text, record: record.attributes["class"] in classes.get(text.lower(), ())
+    return lambda item, record: record.attributes["class"] in classes.get(item.text.lower(), ())
 
 
 def measure_answers(
-    engine: Engine,
-    folder: Path,
-    records: Sequence[Record],
-    judge: Callable[[str, Record], bool],
-    question: str,
-    seed: int,
-) -> tuple[Table, list[SearchResult]]:
-    """A row for each way to ask "What is this?", and what came back for the plain one.
+    engine: Engine, folder: Path, records: Sequence[Record], judge: Judge, question: str, seed: int
+) -> tuple[Table, list[tuple[str, bool]]]:
+    """A row for each way to ask "What is this?", and for the plain one the words for confidence.
 
     judge: whether a text is right about a record. question: the instruction that the page gives to
     a picture with a description.
@@ -213,91 +206,31 @@ def measure_answers(
     known = {
         text for *way, text in engine.index.instructions if way == [Modality.IMAGE, Modality.TEXT]
     }
-    phrasings = sorted(known - {WHAT_IS_THIS})
-    typed = [Query(WHAT_IS_THIS, picture, question) for picture in pictures]
-    results = {(WHAT_IS_THIS, "typed as the description"): search(engine, typed)}
-    for instruction in (
-        WHAT_IS_THIS,
-        *random.Random(seed).sample(phrasings, min(PHRASINGS, len(phrasings))),
-    ):
-        asked = [Query("", picture, instruction) for picture in pictures]
-        results[instruction, "as the instruction"] = search(engine, asked)
+    others = sorted(known - {WHAT_IS_THIS})
+    others = random.Random(seed).sample(others, min(PHRASINGS, len(others)))
+    ways = [(WHAT_IS_THIS, "typed as the description", WHAT_IS_THIS, question)]
+    ways += [(text, "as the instruction", "", text) for text in (WHAT_IS_THIS, *others)]
     rows: list[list[Cell]] = []
-    for way, found in results.items():
-        answered = zip(found, records, strict=True)
-        right = [
-            [judge(hit.item.text, record) for hit in result.hits] for result, record in answered
-        ]
-        rows.append([*way, *rates(right, seed)])
-    columns = [Column("instruction"), Column("results"), *(Column(f"hit@{k}", "%") for k in CUTS)]
+    confidence = []
+    for shown, way, text, instruction in ways:
+        found = search(engine, [Query(text, picture, instruction) for picture in pictures])
+        right = judged(found, records, judge)
+        rows.append([shown, way, *rates(right, seed)])
+        confidence.append(with_words(found, right))
     note = (
         f"{len(records):,} pictures of {folder.name}. A result is right if it names what the "
         "picture shows."
     )
-    return Table(WHAT_IS_THIS, columns, rows, note), results[WHAT_IS_THIS, "as the instruction"]
-
-
-def answer_sheet(
-    folder: Path,
-    records: Sequence[Record],
-    results: Sequence[Sequence[Hit]],
-    judge: Callable[[str, Record], bool],
-) -> str:
-    """HTML with a line for each upload, those without a right answer first: its picture and its
-    first results.
-    """
-    lines = []
-    for record, hits in zip(records, results, strict=True):
-        right = [judge(hit.item.text, record) for hit in hits[:SHOWN]]
-        picture = base64.b64encode(thumbnail(folder / record.image, THUMBNAIL)).decode()
-        texts = [html.escape(hit.item.text) for hit in hits[:SHOWN]]
-        marked = [
-            f"<b>{text}</b>" if is_so else text for text, is_so in zip(texts, right, strict=True)
-        ]
-        lines.append((any(right), [f'<img src="data:image/webp;base64,{picture}">', *marked]))
-    lines.sort(key=lambda line: line[0])
-    with pd.option_context("display.max_colwidth", None):
-        return pd.DataFrame([cells for _, cells in lines[:JUDGED]]).to_html(
-            escape=False, na_rep="", header=False
-        )
-
-
-def measure_words(engine: Engine, seed: int) -> Table:
-    """Words that ask for the picture of a class, where the index holds one of each; else no
-    rows.
-    """
-    synsets = ImageNetInfo().label_names()
-    texts = ClassTexts.of("imagenet-1k")
-    place = {
-        Path(item.image or "").stem: row
-        for row, item in enumerate(engine.index.items(range(engine.index.n)))
-    }
-    rows: list[list[Cell]] = []
-    if set(synsets) <= set(place):
-        asked = {
-            "a photo of a NAME": [f"a photo of a {of[0]}" for of in texts.names],
-            "definition": texts.definitions,
-        }
-        for title, words in asked.items():
-            found = search(engine, [Query(text, instruction=FIND_PICTURE) for text in words])
-            answered = zip(synsets, found, strict=True)
-            right = [[hit.row == place[name] for hit in result.hits] for name, result in answered]
-            rows.append([title, len(words), *rates(right, seed)])
-    columns = [Column("words"), Column("queries"), *(Column(f"hit@{k}", "%") for k in CUTS)]
-    return Table(
-        "Words that ask for one picture", columns, rows, f"With the instruction *{FIND_PICTURE}*"
-    )
+    columns = [Column("instruction"), Column("results"), *RATES]
+    return Table(WHAT_IS_THIS, columns, rows, note), confidence[1]
 
 
 def rates(right: Sequence[Sequence[bool]], seed: int) -> list[Cell]:
     """Hit rate with its interval at each cut. right: for each upload whether its results are right,
     best first.
     """
-    ranks = np.array(
-        [list(hits).index(True) + 1 if True in hits else MISS for hits in right], dtype=np.int64
-    )
     rng = np.random.default_rng(seed)
-    hits = [ranks <= k for k in CUTS]
+    hits = [np.array([any(of_upload[:k]) for of_upload in right]) for k in CUTS]
     return [(float(hit.mean()), *interval(bootstrap_shares(hit, DRAWS, rng))) for hit in hits]
 
 
@@ -321,32 +254,29 @@ def measure_similar(engine: Engine, data: Path, sets: dict[str, list[Record]], s
             Query("", open_image(data / entry["set"] / record.image), FIND_SIMILAR)
             for record in sample
         ]
-        found = [result.hits for result in search(engine, queries)]
-        right = [
-            [bool(hit.item.image) and category(hit.item) in categories for hit in hits]
-            for hits in found
-        ]
-        of_first_5 = float(np.mean([hit for hits in right for hit in hits[:5]] or [False]))
+        found = search(engine, queries)
+        right = judged(found, [categories] * len(sample), is_in)
+        of_first_5 = float(np.mean([hit for hits in right for hit in hits[:5]]))
         asked: list[Cell] = [entry[name] for name in ("set", "values", "categories")]
         rows.append([*asked, inside, len(sample), *rates(right, seed), of_first_5])
     names = ("set", "uploaded", "category in the pool", "pictures of it", "uploads")
-    columns = [
-        *map(Column, names),
-        *(Column(f"hit@{k}", "%") for k in CUTS),
-        Column("of the first 5", "%"),
-    ]
     note = (
-        f"Held-out pictures of other sets with the instruction *{FIND_SIMILAR}* A result "
-        "is right if it is a picture "
-        "of the named categories. *Of the first 5*: share of right ones among all first "
-        "five results."
+        f"Held-out pictures of other sets with the instruction *{FIND_SIMILAR}* A result is right "
+        "if it is a picture of the named categories. *Of the first 5*: share of right ones among "
+        "all first five results."
     )
+    columns = [*map(Column, names), *RATES, Column("of the first 5", "%")]
     return Table(FIND_SIMILAR, columns, rows, note)
 
 
 def category(item: Item) -> str:
     """The category in the item's source; empty if it has none."""
     return str(source_fields(item.source).get("category", ""))
+
+
+def is_in(item: Item, categories: Sequence[str]) -> bool:
+    """Whether it is a picture of one of these categories."""
+    return bool(item.image) and category(item) in categories
 
 
 def belongs(record: Record, attribute: str, values: Sequence[str]) -> bool:
