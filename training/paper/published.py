@@ -30,7 +30,7 @@ from genius.models.fusion import Fusion, FusionConfig
 from genius.models.quantizer import QuantizerConfig, ResidualQuantizer
 from genius.run import Run, is_run
 from training.distributed import run_alone
-from training.paper.published.checkpoint_file import CLIP_SF, GENIUS, Checkpoint, local_file
+from training.paper.checkpoint_file import CLIP_SF, GENIUS, Checkpoint, local_file
 from training.presets import PAPER
 from training.settings import Settings
 from training.stage import only_trainer

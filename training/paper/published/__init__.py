@@ -1,1 +1,0 @@
-"""The authors' checkpoints become a run; `python -m training.published` is the command."""
