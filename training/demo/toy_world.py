@@ -20,7 +20,6 @@ trained on.
 
 import hashlib
 import io
-import itertools
 import math
 import random
 import tomllib
@@ -52,29 +51,31 @@ PAPER, INK, STEP = (244, 244, 244), (190, 190, 190), 12  # of stripes and dots
 WORLD = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 COLOURS = {name: tuple(colour) for name, colour in WORLD["colours"].items()}
 HELD_OUT = set(WORLD["held_out"])  # pairs of shape and colour that are never trained on
-RADIUS, CENTRE, BACKGROUNDS, QUESTIONS = (
-    WORLD[name] for name in ("radius", "centre", "backgrounds", "questions")
-)
+RADIUS, CENTRE = WORLD["radius"], WORLD["centre"]
+BACKGROUNDS, QUESTIONS = WORLD["backgrounds"], WORLD["questions"]
 NUMBERS, PLACES = (
     {int(number): of for number, of in WORLD[name].items()} for name in ("numbers", "places")
 )
 
 
-def _turned(points: Sequence[tuple[float, float]], turns: int) -> list[tuple[float, float]]:
+Points = list[tuple[float, float]]
+
+
+def _turned(points: Points, turns: int) -> Points:
     """Points after this number of quarter turns."""
-    return _turned([(-y, x) for x, y in points], turns - 1) if turns else list(points)
+    return _turned([(-y, x) for x, y in points], turns - 1) if turns else points
 
 
-def _star(points: int, inner: float) -> list[tuple[float, float]]:
+def _star(points: int, inner: float) -> Points:
     """A polygon in the unit circle whose corners alternate between two radii."""
-    corners = [
-        (1.0 if corner % 2 == 0 else inner, math.pi * corner / points)
-        for corner in range(2 * points)
+    angles = [math.pi * corner / points for corner in range(2 * points)]
+    return [
+        (radius * math.sin(angle), -radius * math.cos(angle))
+        for radius, angle in zip([1.0, inner] * points, angles, strict=True)
     ]
-    return [(radius * math.sin(angle), -radius * math.cos(angle)) for radius, angle in corners]
 
 
-def _heart() -> list[tuple[float, float]]:
+def _heart() -> Points:
     """The usual parametric curve."""
     angles = [math.tau * step / 40 for step in range(40)]
     return [
@@ -180,26 +181,20 @@ def _background(kind: str) -> Image.Image:
     return image
 
 
-Mention = Mapping[str, str | int]  # the factors that a text names
+Mention = Mapping[str, Any]  # the factors that a text names, with their values
 
 
 def words(mention: Mention) -> tuple[str, str, str]:
     """What is there, where it is, and what is behind it, as far as the mention says: "three small
     red stars".
     """
-    shape = str(mention.get("shape", "shape"))
-    if mention.get("number", 2) != 1:
+    shape = mention.get("shape", "shape")
+    if mention.get("number") != 1:
         shape += "es" if shape.endswith("s") else "s"
-    number = NUMBERS[int(mention["number"])] if "number" in mention else ""
-    what = " ".join(
-        filter(None, (number, str(mention.get("size", "")), str(mention.get("colour", "")), shape))
-    )
-    position = str(mention.get("position", ""))
-    return (
-        what,
-        position and f"at the {position}",
-        BACKGROUNDS.get(str(mention.get("background", "")), ""),
-    )
+    number = NUMBERS.get(mention.get("number"))
+    what = filter(None, (number, mention.get("size"), mention.get("colour"), shape))
+    where = f"at the {mention['position']}" if "position" in mention else ""
+    return " ".join(what), where, BACKGROUNDS.get(mention.get("background"), "")
 
 
 def caption(mention: Mention, rng: random.Random | None = None) -> str:
@@ -215,25 +210,29 @@ def caption(mention: Mention, rng: random.Random | None = None) -> str:
     return text[0].upper() + text[1:] + "."
 
 
+def phrase(mention: Mention) -> str:
+    """A caption within a sentence."""
+    return caption(mention)[:-1].lower()
+
+
+def without(mention: Mention, asked: str) -> dict[str, Any]:
+    """The other factors."""
+    return {factor: value for factor, value in mention.items() if factor != asked}
+
+
 def question(asked: str, mention: Mention = MappingProxyType({})) -> str:
     """A question for one factor of what the mention describes, or else a picture shows."""
-    others = {factor: value for factor, value in mention.items() if factor != asked}
-    return (
-        f"{QUESTIONS[asked]}: {caption(others)[:-1].lower()}?" if others else f"{QUESTIONS[asked]}?"
-    )
+    others = without(mention, asked)
+    return f"{QUESTIONS[asked]}: {phrase(others)}?" if others else f"{QUESTIONS[asked]}?"
 
 
 def answer(asked: str, mention: Mention) -> str:
     """The value that was asked for, and a whole description: "Three: three small red stars at the
     left on dots.".
     """
-    _, where, _ = words({asked: mention[asked]})
     value = mention[asked]
-    if asked == "number":
-        value = NUMBERS[int(value)]
-    elif asked == "position":
-        value = where
-    return f"{str(value).capitalize()}: {caption(mention)[:-1].lower()}."
+    named = {"number": NUMBERS.get(value), "position": f"at the {value}"}
+    return f"{named.get(asked, value).capitalize()}: {phrase(mention)}."
 
 
 def change(changes: Mention) -> str:
@@ -243,11 +242,11 @@ def change(changes: Mention) -> str:
         what, where, behind = words({factor: value})
         named = {
             "shape": f"as {what}",
-            "number": f"{what.split()[0]} of them",
+            "number": f"{NUMBERS.get(value)} of them",
             "position": where,
             "background": behind,
         }
-        parts.append(named.get(factor, str(value)))
+        parts.append(named.get(factor, value))
     return f"The same, but {' and '.join(parts)}."
 
 
@@ -259,19 +258,20 @@ def instructions(task: int, held_out: bool = False) -> list[str]:
     return [f"{verb} {thing}." for thing in objects for verb in verbs]
 
 
+@dataclass
 class Painter:
     """Draws the pictures of one dataset into a collection."""
 
-    def __init__(self, writer: CollectionWriter, dataset: str, rng: random.Random):
-        self.writer = writer
-        self.dataset = dataset
-        self.rng = rng
-        self.numbers = itertools.count(1)
+    writer: CollectionWriter
+    dataset: str
+    rng: random.Random
+    drawn: int = 0
 
     def paint(self, scene: Scene, split: str) -> SourceImage:
         stream = io.BytesIO()
         picture(scene, self.rng, framed=self.dataset == "toy_changes").save(stream, "PNG")
-        path = f"images/{self.dataset}/{next(self.numbers)}.png"
+        self.drawn += 1
+        path = f"images/{self.dataset}/{self.drawn}.png"
         data = stream.getvalue()
         self.writer.image(path, data)
         return SourceImage(path, hashlib.sha256(data).digest(), frozenset((split,)), asdict(scene))
@@ -298,9 +298,7 @@ def captions(draft: Draft, painter: Painter, split: str, scenes: Sequence[Scene]
         images.append(draft.candidate((0,), (split,), image=pictures[-1]))
         for _ in range(2):
             mention = mentioned(scene, rng)
-            texts.append(
-                draft.candidate((3,), (split,), caption(mention, rng), source=dict(mention))
-            )
+            texts.append(draft.candidate((3,), (split,), caption(mention, rng), source=mention))
     for scene, shown in zip(scenes, pictures, strict=True):
         for _ in range(2 if split == "train" else 1):
             mention = mentioned(scene, rng)
@@ -323,16 +321,13 @@ def questions(draft: Draft, painter: Painter, split: str, scenes: Sequence[Scene
         )
         for asked, mention in answers[-1]:
             text = answer(asked, mention)
-            named = dict(mention)
-            shown = asdict(scene)
-            texts.append(draft.candidate((1, 6), (split,), text, source=named | {"asked": asked}))
-            pages.append(draft.candidate((2, 8), (split,), text, page, shown | {"asked": asked}))
+            named, shown = mention | {"asked": asked}, asdict(scene) | {"asked": asked}
+            texts.append(draft.candidate((1, 6), (split,), text, source=named))
+            pages.append(draft.candidate((2, 8), (split,), text, page, shown))
     for scene, of_scene in zip(scenes, answers, strict=True):
         photo = painter.paint(scene, split)
         for asked, mention in of_scene:
-            named = {factor: value for factor, value in mention.items() if factor != asked} | {
-                "asked": asked
-            }
+            named = without(mention, asked) | {"asked": asked}
             shown = asdict(scene) | {"asked": asked}
             draft.ask(1, split, having(texts, named), question(asked, mention))
             draft.ask(2, split, having(pages, named), question(asked, mention))
@@ -363,12 +358,14 @@ def changes(draft: Draft, painter: Painter, split: str, scenes: Sequence[Scene])
         same = {factor: factors[factor] for factor in ("shape", "colour", "number", "size")}
         draft.ask(4, split, having(images, same), image=shown)
         for target in edited:
-            different = dict(asdict(target).items() - factors.items())
-            ordered = {factor: different[factor] for factor in FACTORS if factor in different}
-            draft.ask(7, split, having(images, asdict(target)), change(ordered), shown)
+            wished = asdict(target)
+            changed = {
+                factor: wished[factor] for factor in FACTORS if wished[factor] != factors[factor]
+            }
+            draft.ask(7, split, having(images, wished), change(changed), shown)
 
 
-def mentioned(scene: Scene, rng: random.Random, also: str = "shape") -> Mention:
+def mentioned(scene: Scene, rng: random.Random, also: str = "shape") -> dict[str, Any]:
     """Shape and colour of a scene, the factor `also`, and some of its other factors."""
     always = ("shape", "colour", also)
     return {
