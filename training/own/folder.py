@@ -17,31 +17,22 @@ too (own_models.py), and kept if they find more.
 
 The folders become a collection in RUN/collection/NAME, as `python -m genius.collections` makes it.
 Its items become searchable part by part. A killed command resumes where it stopped when you run it
-again. Later the same command reads the folders again: what was added, changed or deleted there is
-so in the run, too, without training. Then the collection is built anew beside the old one, where
-candidates of the same content keep their ids, and takes its place; and the index gets the items
-that it lacks, and loses those that are gone. What was removed from the run by hand stays removed,
-though its file is still there. With --watch the command stays, and takes in what changes until
-Ctrl+C; a server of the run follows.
+again. Later the same command reads the folders again (following.py): what was added, changed or
+deleted there is so in the run, too, without training. With --watch the command stays, and takes in
+what changes until Ctrl+C; a server of the run follows.
 """
 
 import argparse
 import os
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 import torch
 
-from genius.collections.building import build, named, named_apart
-from genius.collections.draft import Content
-from genius.collections.keys import id_key, key_dataset, key_id
-from genius.collections.layout import FILES
-from genius.collections.listing import USED, Folder, read_reports
+from genius.collections.building import named, named_apart
 from genius.collections.mbeir import Collection
-from genius.collections.removal import erase_removed
 from genius.collections.sources import read_source
 from genius.commands import command_parser
 from genius.errors import UserError, exit_on_user_error
@@ -49,15 +40,9 @@ from genius.evaluation.arguments import add_device, add_seed
 from genius.explore.code_names import PART as NAMES
 from genius.explore.code_names import read_names, save_names
 from genius.explore.query_notes import is_english
-from genius.files import disk_errors_explained, link_files, remove_folder, sha256
-from genius.index import update
-from genius.index.item_source import ItemSource
-from genius.index.store import PART, Index
-from genius.locks import write_lock
+from genius.files import disk_errors_explained, link_files
 from genius.models.pretrained import MODEL_SOURCES, open_clip_encoder
-from genius.reading import one_line
 from genius.run import BUILT_FROM, Run
-from training.checkpoint import files_stamp
 from training.command_line import Arguments, add_set_argument, print_done
 from training.data.pairs import CandidateTable
 from training.distributed import (
@@ -67,6 +52,7 @@ from training.distributed import (
     init_distributed,
     is_main,
 )
+from training.own.following import Followed
 from training.own.own_models import train_own_models
 from training.own.vectors import READ, index_vectors
 from training.presets import (
@@ -84,8 +70,6 @@ from training.stages import reader
 from training.stages.block_index import INDEXED, index_in_blocks
 
 COLLECTION = "collection"
-ROWS = 4096  # of the index, read together
-EVERY, REST = 3.0, 60.0  # seconds between two looks at watched folders; of rest after an error
 # inputs: convolutions over few images stay in the processor's cache, and need little memory
 CPU_BATCH = 16
 
@@ -147,7 +131,7 @@ def parsed(words: Sequence[str] | None) -> argparse.Namespace:
 
 def main(words: Sequence[str] | None = None) -> None:
     options = parsed(words)
-    run, sources, keep_versions = options.run, options.sources, options.keep_versions
+    run, sources = options.run, options.sources
     named_apart(sources, run)
     device = init_distributed(options.device)
     if options.vectors:
@@ -157,25 +141,25 @@ def main(words: Sequence[str] | None = None) -> None:
             index_vectors(run, options.vectors, sources, *given)
         return print_done(run)
     arguments = stage_arguments(options, device)
-    arguments = replace(arguments, settings=with_stage_changes(arguments.settings, *options.set))
     check_changes(options.set, options.train)
+    folders = Followed(run, sources, arguments.collection, options.keep_versions, arguments.device)
     with only_trainer(run), disk_errors_explained(run, RESUME):
-        is_new = make_searchable(sources, arguments, options.set, options.train, keep_versions)
-    load = cache(partial(update.Models.load, run, arguments.device))
+        is_new = make_searchable(folders, arguments, options.set, options.train)
     if is_main() and not is_new:
-        for line in renew(run, sources, arguments.collection, load, keep_versions):
+        for line in folders.renew():
             print(line, flush=True)
     barrier()
     print_done(run)
     if options.watch and is_main():
-        watch(run, sources, arguments.collection, load, keep_versions)
+        folders.watch()
 
 
 def stage_arguments(options: argparse.Namespace, device: torch.device) -> Arguments:
     """Arguments of the stages, as yet with the sizes of `small`.
 
     The shipped run of photographs stands for an architecture, and the checksum of its encoder for
-    the weights. Raises UserError for a source without a name, and if there is no such run.
+    the weights. Raises UserError for a source without a name, an unknown setting, and if there is
+    no such run.
     """
     root = options.run / COLLECTION / "+".join(name for name, _ in map(named, options.sources))
     model, weights = options.model, options.pretrained
@@ -185,6 +169,7 @@ def stage_arguments(options: argparse.Namespace, device: torch.device) -> Argume
     encoder = {"architecture": model, "pretrained": weights, "epochs": 0}
     batch = {"batch": CPU_BATCH} if device.type == "cpu" else {}
     settings = with_values(SMALL, {"encoder": encoder, "features": batch, "seed": options.seed})
+    settings = with_stage_changes(settings, *options.set)
     return Arguments(root, options.run, "folder", settings, str(device), default_workers(device))
 
 
@@ -204,41 +189,34 @@ def check_changes(changes: Sequence[str], learn: bool) -> None:
 
 
 def make_searchable(
-    sources: Sequence[str],
-    arguments: Arguments,
-    changes: Sequence[str],
-    learn: bool,
-    keep_versions: bool = False,
+    folders: Followed, arguments: Arguments, changes: Sequence[str], learn: bool
 ) -> bool:
     """Do what is not done yet; whether the sources were read. learn: also train models on them.
 
-    changes: of settings, as --set takes them. keep_versions: see `build`. Raises UserError if the
-    model cannot be loaded, a source cannot be used, or the run was made from other sources.
+    changes: of settings, as --set takes them. Raises UserError if the model cannot be loaded, a
+    source cannot be used, or the run was made from other sources.
     """
-    path = arguments.run
     if is_main():
-        restore(arguments.collection)
+        folders.restore()
     barrier()
     now = ""
     read = {}
     # refuses a mistyped folder while the run is as yet of no source
     if not arguments.collection.exists():
         # before they are read: the next run finds what arrives meanwhile
-        now = state(sources, keep_versions)
-        read = {source: read_source(source) for _, source in map(named, sources)}
-    is_new = bool(read)
-    record_sources(Run(path), sources)
+        now = folders.state()
+        read = {source: read_source(source) for _, source in map(named, folders.sources)}
+    record_sources(Run(arguments.run), folders.sources)
     add_encoder(arguments)  # first, to refuse a model before images are copied
-    if is_main() and is_new:
-        Run(path).record(**{READ: now, INDEXED: None})
-        for row in build(
-            sources, arguments.collection, read=read.__getitem__, keep_versions=keep_versions
-        ):
+    if is_main() and read:
+        Run(arguments.run).record(**{READ: now, INDEXED: None})
+        for row in folders.build(arguments.collection, read=read.__getitem__):
             print(row, flush=True)
     barrier()
     collection = Collection(arguments.collection)
-    dim = embedding_dim(Run(path))
-    apart = reads_apart(Run(path))
+    run = Run(arguments.run)  # as it is with the encoder
+    dim = embedding_dim(run)
+    apart = reads_apart(run)
     if is_main() and arguments.settings.encoder.architecture == SHIPPED:
         print_unread_texts(collection)
     items = len(CandidateTable.read(collection))
@@ -249,11 +227,11 @@ def make_searchable(
 
     if is_main():
         index_in_blocks(arguments_for(0))
-        add_reader(Run(path), arguments)
+        add_reader(Run(arguments.run), arguments)
     barrier()
     if learn:
         train_own_models(arguments_for)
-    return is_new
+    return bool(read)
 
 
 def add_encoder(arguments: Arguments) -> None:
@@ -298,10 +276,9 @@ def publish_encoder(arguments: Arguments) -> None:
         run.publish("encoder", open_clip_encoder(architecture, settings.pretrained).save)
         return
     photos = photo_run()
-    for part in LINKED:
-        link_part(run, photos, part)
-    if photos.has(reader.PART):
-        link_part(run, photos, reader.PART)
+    for part in filter(photos.has, (*LINKED, reader.PART)):
+        link = partial(link_files, photos.folder(part))
+        run.publish(part, link, tuple(sorted(BUILT_FROM[part])))
     if names := read_names(photos.path):
         # those are not here
         words = {prefix: replace(name, pictures=()) for prefix, name in names.items()}
@@ -316,11 +293,6 @@ def add_reader(run: Run, arguments: Arguments) -> None:
         reader.train(arguments.collection, run.path, arguments.device, arguments.settings.seed)
     except UserError as error:
         print(f"reader: none, {error}", flush=True)
-
-
-def link_part(run: Run, photos: Run, part: str) -> None:
-    """Make a part of the shipped run one of this run."""
-    run.publish(part, partial(link_files, photos.folder(part)), tuple(sorted(BUILT_FROM[part])))
 
 
 def record_sources(run: Run, sources: Sequence[str]) -> None:
@@ -341,153 +313,6 @@ def record_sources(run: Run, sources: Sequence[str]) -> None:
 def _places(sources: Sequence[str]) -> list[tuple[str, str]]:
     """The names and folders of sources: a slash at the end is not another folder."""
     return [(name, os.path.abspath(folder)) for name, folder in map(named, sources)]
-
-
-def state(sources: Sequence[str], keep_versions: bool = False) -> str:
-    """Names, sizes and times of all files of the sources, as a checksum; and whether versions are
-    kept.
-    """
-    files = []
-    for name, source in map(named, sources):
-        folder = source.parent if source.is_file() else source  # a file is a table
-        files += [(f"{name}/{file}", folder / file) for file in sorted(Folder(folder).files)]
-    return files_stamp(files) + " with versions" * keep_versions
-
-
-def watch(
-    path: Path,
-    sources: Sequence[str],
-    root: Path,
-    load: Callable[[], update.Models],
-    keep_versions: bool = False,
-) -> None:
-    """Take in what changes in the sources, until this process is stopped; one line for each change,
-    or error.
-
-    A change counts once the files have stayed as they are for EVERY seconds: they may be copied
-    slowly.
-    """
-    print(f"watching {', '.join(sources)}; Ctrl+C ends it", flush=True)
-    seen, rest = "", 0.0  # rest: until when nothing is tried again, after an error
-    while True:
-        time.sleep(EVERY)
-        try:
-            before = seen
-            seen = state(sources, keep_versions)
-            if seen != before:
-                rest = 0.0
-            elif time.monotonic() >= rest:
-                for line in [*renew(path, sources, root, load, keep_versions)][-1:]:
-                    print(f"{time.strftime('%X')} {line}", flush=True)
-        except Exception as error:  # whatever it was: the next change may end it
-            sentence = (
-                str(error)
-                if isinstance(error, UserError)
-                else f"{type(error).__name__}: {one_line(error)}"
-            )
-            print(f"{time.strftime('%X')} error: {sentence}", flush=True)
-            rest = time.monotonic() + REST
-
-
-def renew(
-    path: Path,
-    sources: Sequence[str],
-    root: Path,
-    load: Callable[[], update.Models],
-    keep_versions: bool = False,
-) -> Iterator[str]:
-    """Bring the collection at `root` and the index up to date with the sources, if their files have
-    changed.
-
-    Yields what to print; the last line says what has changed. load: gives the models of the run.
-    """
-    run = Run(path)
-    now = state(sources, keep_versions)
-    if run.manifest.get(READ) == now:
-        return
-    # another process may be watching
-    with disk_errors_explained(path, RESUME), write_lock(root.parent):
-        yield "the folders have changed since they were read; reading them again"
-        aside = root.with_name(root.name + ".new")
-        remove_folder(aside)
-        rows = build(sources, aside, known=_numbers(Collection(root)), keep_versions=keep_versions)
-        before = _pictures(root)
-        yield from map(str, rows)
-        with write_lock(path):  # nothing is removed between these lines
-            again = erase_removed(aside)
-            after = _pictures(aside)
-            remove_folder(old_of(root))
-            root.rename(old_of(root))
-            aside.rename(root)
-        remove_folder(old_of(root))
-        if again:
-            yield f"{again:,} removed from the run before, so left out"
-        items = _update_index(run, Collection(root), len(sources), load())
-        new = after.keys() - before.keys()
-        gone = before.keys() - after.keys()
-        changed = sum(before[file] != after[file] for file in before.keys() & after.keys())
-        run.record(**{READ: now})
-        yield f"{items}; pictures: {len(new):,} new, {changed:,} changed, {len(gone):,} gone"
-
-
-def restore(root: Path) -> None:
-    """After a kill between two renamings, give the collection its place again."""
-    if old_of(root).exists():
-        with write_lock(root.parent):  # else another process is between them
-            if not root.exists():
-                old_of(root).rename(root)
-
-
-def old_of(root: Path) -> Path:
-    return root.with_name(root.name + ".old")
-
-
-def _update_index(run: Run, collection: Collection, datasets: int, models: update.Models) -> str:
-    source = ItemSource(collection.all_candidates, collection.image_path)
-    added = update.add(run.path, lambda dataset: source, models)
-    wanted = {id_key(item.id) for item in collection.all_candidates()}
-    gone = [
-        key for key in map(id_key, _ids(run)) if key_dataset(key) < datasets and key not in wanted
-    ]
-    if gone:
-        update.remove(run.path, map(key_id, gone))
-    told = update.describe(run.path, collection.all_candidates())
-    copies = f", {told:,} described anew" if told else ""
-    copies += f", {added.duplicate:,} copies of others" if added.duplicate else ""
-    return f"items: {added.new:,} new, {len(gone):,} gone{copies}"
-
-
-def _ids(run: Run) -> Iterator[str]:
-    """The ids of the index, which is let go at the end."""
-    index = Index.load(Run(run.path).folder(PART))
-    for start in range(0, index.n, ROWS):
-        yield from (item.id for item in index.items(range(start, min(start + ROWS, index.n))))
-
-
-def _numbers(collection: Collection) -> dict[int, dict[Content, int]]:
-    """The numbers of a collection's candidates, by dataset and content."""
-    known: dict[int, dict[Content, int]] = {}
-    for item in collection.all_candidates():
-        dataset, _, number = item.id.partition(":")
-        digest = (
-            None if item.image is None else bytes.fromhex(sha256(collection.image_path(item.image)))
-        )
-        known.setdefault(int(dataset), {})[item.text, digest] = int(number)
-    return known
-
-
-def _pictures(root: Path) -> dict[tuple[str, ...], str]:
-    """(dataset, file) -> checksum of each picture that is in a collection, if it was noted."""
-    reports = (
-        (dataset, report)
-        for dataset, report in read_reports(root / FILES)
-        if report.outcome == USED
-    )
-    return {
-        (dataset, report.file): report.detail
-        for dataset, report in reports
-        if len(report.detail) == 64
-    }
 
 
 if __name__ == "__main__":

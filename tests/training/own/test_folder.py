@@ -38,7 +38,7 @@ from tests.training.tiny import Killed, die, lay_out_by_principal_components
 from training import presets
 from training.data import pseudo_queries
 from training.data.requests import Phrasing
-from training.own import folder, own_models
+from training.own import folder, following, own_models
 from training.own.folder import main
 from training.presets import LINKED, SMALL, settings_for
 from training.stages import block_index, reader
@@ -197,7 +197,7 @@ def test_a_watched_folder_is_followed_by_a_server_one_line_a_change_and_errors_e
         sleep=lambda seconds: step(next(steps)), monotonic=time.monotonic, strftime=time.strftime
     )
     # and not the module's sleep: other threads may be asleep
-    monkeypatch.setattr(folder, "time", clock)
+    monkeypatch.setattr(following, "time", clock)
     with pytest.raises(KeyboardInterrupt):
         main([str(pictures), str(run), "--watch"])
     printed = capfd.readouterr()
