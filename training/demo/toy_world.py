@@ -191,7 +191,7 @@ def words(mention: Mention) -> tuple[str, str, str]:
     shape = mention.get("shape", "shape")
     if mention.get("number") != 1:
         shape += "es" if shape.endswith("s") else "s"
-    number = NUMBERS.get(mention.get("number"))
+    number = NUMBERS[mention["number"]] if "number" in mention else ""
     what = filter(None, (number, mention.get("size"), mention.get("colour"), shape))
     where = f"at the {mention['position']}" if "position" in mention else ""
     return " ".join(what), where, BACKGROUNDS.get(mention.get("background"), "")
@@ -231,8 +231,11 @@ def answer(asked: str, mention: Mention) -> str:
     left on dots.".
     """
     value = mention[asked]
-    named = {"number": NUMBERS.get(value), "position": f"at the {value}"}
-    return f"{named.get(asked, value).capitalize()}: {phrase(mention)}."
+    if asked == "number":
+        value = NUMBERS[value]
+    elif asked == "position":
+        value = f"at the {value}"
+    return f"{value.capitalize()}: {phrase(mention)}."
 
 
 def change(changes: Mention) -> str:
@@ -246,7 +249,7 @@ def change(changes: Mention) -> str:
             "position": where,
             "background": behind,
         }
-        parts.append(named.get(factor, value))
+        parts.append(named.get(factor, str(value)))
     return f"The same, but {' and '.join(parts)}."
 
 
