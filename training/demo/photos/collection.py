@@ -9,8 +9,10 @@ on two cores.
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from genius.collections import wording
@@ -33,6 +35,7 @@ from training.distributed import run_alone
 # datasets 0 to 4, as in the published figures
 FIVE_SETS = ("flickr8k", "fashion", "grocery", "visual7w", "emoji")
 PHOTO_SETS = ("photos", "scenes")
+OWN_SETS = (*PHOTO_SETS, "encyclopedia")  # in the order in which they are written
 DATASETS = (*FIVE_SETS, "photos", "encyclopedia", "scenes")
 # sets whose own words do not say all; others name their things
 PREDICTED = ("flickr8k", "visual7w", *PHOTO_SETS)
@@ -83,9 +86,7 @@ def build_photo_collection(data: Path, destination: Path) -> list[RowCount]:
             rules = apply_rules(draft, entries[name], sources[name].pairs, benchmark=True)
             rows += write_draft(writer, name, draft, wording.instructions(rules, name))
         stored = {name: store_images(writer, name, sources[name])[0] for name in PHOTO_SETS}
-        for photo, entry in zip(
-            arranged, [entry for name in PHOTO_SETS for entry in stored[name]], strict=True
-        ):
+        for photo, entry in zip(arranged, chain(*stored.values()), strict=True):
             photo.image = replace(entry.image, source=photo.facts)
         labeled = {  # pictures that ask the encyclopedia in training
             entry.image.digest: sources[name].folder / entry.record.image
@@ -94,18 +95,13 @@ def build_photo_collection(data: Path, destination: Path) -> list[RowCount]:
             if name in PREDICTED and entry.query_splits and "test" not in entry.splits
         }
         predictions = predict(labeled)
-        groceries = grocery_photos(entries["grocery"])
-        draft = Draft(DATASETS.index("photos"))
-        photo_rows(draft, [*photos, *groceries])
-        rows += write_draft(writer, "photos", draft, {})
-        draft = Draft(DATASETS.index("scenes"))
-        scene_rows(draft, book, scenes)
-        rows += write_draft(writer, "scenes", draft, {})
-        draft = Draft(DATASETS.index("encyclopedia"))
-        encyclopedia_rows(
-            draft, book, sightings(book, [*photos, *scenes], entries, predictions), arranged
-        )
-        rows += write_draft(writer, "encyclopedia", draft, {})
+        drafts = {name: Draft(DATASETS.index(name)) for name in OWN_SETS}
+        photo_rows(drafts["photos"], [*photos, *grocery_photos(entries["grocery"])])
+        scene_rows(drafts["scenes"], book, scenes)
+        sighted = sightings(book, [*photos, *scenes], entries, predictions)
+        encyclopedia_rows(drafts["encyclopedia"], book, sighted, arranged)
+        for name, draft in drafts.items():
+            rows += write_draft(writer, name, draft, {})
         writer.close()
         _write_shipped(writer.root, entries, scenes, book)
     return rows
@@ -115,10 +111,10 @@ def grocery_photos(entries: Sequence[SourceEntry]) -> list[Photo]:
     """A sample of the training photographs of `grocery`, the same number of each class, as further
     photographs.
     """
-    by_class: dict[str, list[SourceEntry]] = {}
+    by_class: dict[str, list[SourceEntry]] = defaultdict(list)
     for entry in entries:
         if entry.splits == {"train"}:
-            by_class.setdefault(str(entry.record.attributes["class_name"]), []).append(entry)
+            by_class[entry.record.attributes["class_name"]].append(entry)
     each = max(1, GROCERY_PHOTOS // max(1, len(by_class)))
     photos: list[Photo] = []
     for class_name, of_class in by_class.items():
@@ -127,36 +123,15 @@ def grocery_photos(entries: Sequence[SourceEntry]) -> list[Photo]:
             coarse = coarse_name(entry)
             # "Granny Smith apple"
             title = name if coarse.split()[-1] in name.lower() else f"{name} {coarse}"
-            facts = {
-                "kind": "food",
-                "category": coarse,
-                "set": "grocery",
-                "title": title,
-                **SETS["grocery"].facts,
-            }
+            facts = {"kind": "food", "category": coarse, "set": "grocery", "title": title}
+            facts |= SETS["grocery"].facts
             record = Record(entry.record.id, entry.record.image, 0, "train", [title])
             record.attributes = {"set": "grocery"}
             number = -len(photos) - 1
-            photos.append(
-                Photo(
-                    record,
-                    number,
-                    number,
-                    "train",
-                    image=replace(entry.image, source=facts),
-                    facts=facts,
-                )
-            )
+            photo = Photo(record, number, number, "train", facts=facts)
+            photo.image = replace(entry.image, source=facts)
+            photos.append(photo)
     return photos
-
-
-def ships(dataset: str, name: str, book: Encyclopedia) -> bool:
-    """Whether an item may ship; some emoji would lead the pool away from photographs. name: of an
-    emoji's picture.
-    """
-    if dataset not in FIVE_SETS:
-        return True
-    return SETS[dataset].ships and (dataset != "emoji" or name.lower() in book.by_name)
 
 
 def _write_shipped(
@@ -170,30 +145,33 @@ def _write_shipped(
         for entry in entries["emoji"]
         if entry.record.captions
     }
-    shown = {
-        name
-        for scene in scenes
-        if scene.shown and scene.image
-        for name in (scene.image.path, *scene.record.captions)
+    groceries = {
+        shown: coarse_name(entry)
+        for entry in entries["grocery"]
+        for shown in (entry.image.path, *entry.record.captions)
     }
-    category = dict[str, str]()
-    for entry in entries["grocery"]:
-        category |= dict.fromkeys((entry.image.path, *entry.record.captions), coarse_name(entry))
+    shown_scenes = {
+        shown
+        for scene in scenes
+        if scene.shown
+        for shown in (scene.image.path, *scene.record.captions)
+    }
     with (root / named_pool_file(SHIPPED)).open("w", encoding="utf-8", newline="\n") as stream:
         for item in Collection(root).all_candidates():
             dataset = DATASETS[int(item.id.split(":")[0])]
-            name = names.get(item.image or "", "")
-            if not ships(dataset, name, book):
+            content = item.image or item.text
+            name = names.get(content, "")
+            if dataset in FIVE_SETS and not SETS[dataset].ships:
                 continue
-            if dataset == "scenes" and (item.image or item.text) not in shown:
+            if dataset == "emoji" and name.lower() not in book.by_name:
+                continue  # some would lead the pool away from photographs
+            if dataset == "scenes" and content not in shown_scenes:
                 continue
             if dataset in FIVE_SETS:
-                shown_as = name if dataset == "emoji" else category[item.image or item.text]
-                facts = {
-                    "kind": "emoji" if dataset == "emoji" else "food",
-                    "category": shown_as,
-                    "set": dataset,
-                }
+                kind, category = (
+                    ("emoji", name) if dataset == "emoji" else ("food", groceries[content])
+                )
+                facts = {"kind": kind, "category": category, "set": dataset}
                 facts |= SETS[dataset].facts
                 item = replace(item, source=json.dumps(facts, ensure_ascii=False))
             stream.write(candidate_line(item))

@@ -18,7 +18,7 @@ names say what they show.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -33,7 +33,7 @@ from genius.explore.word_fits import singular
 from genius.models.class_bridge import entry_text
 from genius.texts import stable_hash
 from training.demo.photos.pictures import DISHES, FOR_CHILDREN, Photo, Predictions, dish_head
-from training.demo.photos.tables import FOLDER, NOT_MEANT, SETS, TEMPLATES, with_text_facts
+from training.demo.photos.tables import FOLDER, NOT_MEANT, SETS, TEMPLATES, choice, with_text_facts
 
 TABLE = FOLDER / "everyday.tsv"
 NOT_IN_CAPTIONS = "-"
@@ -138,9 +138,7 @@ class Encyclopedia:
         start = 0
         while start < len(words):
             for length in range(LONGEST, 0, -1):
-                phrase = " ".join(words[start : start + length])
-                entry = self.by_word.get(phrase) or self.by_word.get(singular(phrase))
-                if entry is not None:
+                if entry := _found(self.by_word, words[start : start + length]):
                     entries.append(entry)
                     start += length - 1
                     break
@@ -153,14 +151,9 @@ class Encyclopedia:
         left_out: names of entries that are not meant.
         """
         words = name.lower().split()
-        for start in range(len(words)):
-            phrase = " ".join(words[start:])
-            entry = self.by_name.get(phrase) or self.by_name.get(singular(phrase))
-            if entry is not None and entry.name not in left_out:
-                return entry
-        return next(
-            (entry for entry in reversed(self.mentioned(name)) if entry.name not in left_out), None
-        )
+        entries = [_found(self.by_name, words[start:]) for start in range(len(words))]
+        entries += reversed(self.mentioned(name))
+        return next((entry for entry in entries if entry and entry.name not in left_out), None)
 
     def captioned(self, captions: Iterable[str], least: int = 2) -> list[EncyclopediaEntry]:
         """The entries that at least this number of the captions name, the most frequent first."""
@@ -170,8 +163,8 @@ class Encyclopedia:
         return [entry for entry, count in counts.most_common() if count >= least]
 
     def predicted(self, probabilities: dict[int, float]) -> list[EncyclopediaEntry]:
-        """The entries that a tower is sure enough of, the most specific first. probabilities: by
-        class of ImageNet.
+        """The most specific entries that a tower is sure enough of, SHOWN_CLASSES at most.
+        probabilities: by class of ImageNet.
         """
         sums: dict[int, float] = defaultdict(float)
         for class_, probability in probabilities.items():
@@ -179,10 +172,18 @@ class Encyclopedia:
                 sums[number] += probability
         sure = []
         for number, total in sums.items():
-            entry = self.entries[number]
-            if total >= (ONE_CLASS if len(entry.classes) == 1 else KINDS):
-                sure.append((len(entry.classes), -total, number))
-        return [self.entries[number] for _, _, number in sorted(sure)]
+            kinds = len(self.entries[number].classes)
+            if total >= (ONE_CLASS if kinds == 1 else KINDS):
+                sure.append((kinds, -total, number))
+        return [self.entries[number] for _, _, number in sorted(sure)[:SHOWN_CLASSES]]
+
+
+def _found(
+    entries: Mapping[str, EncyclopediaEntry], words: Sequence[str]
+) -> EncyclopediaEntry | None:
+    """The entry of a phrase in the singular or plural."""
+    phrase = " ".join(words)
+    return entries.get(phrase) or entries.get(singular(phrase))
 
 
 def _without_repetitions(entries: list[EncyclopediaEntry]) -> list[EncyclopediaEntry]:
@@ -195,9 +196,8 @@ def _without_repetitions(entries: list[EncyclopediaEntry]) -> list[EncyclopediaE
         for entry in entries
         if entry.words
         or not any(
-            entry.classes <= other.classes
+            entry.classes <= other.classes and other is not entry
             for other in by_name[entry.name.lower()]
-            if other is not entry
         )
     ]
 
@@ -230,7 +230,7 @@ class Sighting:
 
 
 def encyclopedia_rows(
-    draft: Draft, book: Encyclopedia, sighted: Sequence[Sighting], photos: Sequence[Photo]
+    draft: Draft, book: Encyclopedia, sighted: Iterable[Sighting], photos: Sequence[Photo]
 ) -> None:
     """Add all entries, illustrated pages and queries."""
     texts = {
@@ -240,21 +240,17 @@ def encyclopedia_rows(
     pages, shown = illustrate(draft, book, photos)
     for entry in book.entries:
         split = ("test", "val")[bucket] if (bucket := stable_hash(entry.text) % 10) < 2 else "train"
-        for template in TEMPLATES["entry"]:
-            draft.ask(1, split, [texts[entry]], text=template.format(name=entry.name))
-        draft.ask(
-            1, split, [texts[entry]], text=f"{entry.definition[:1].upper()}{entry.definition[1:]}."
-        )
-        for synonym in entry.synonyms[:2]:
-            draft.ask(1, split, [texts[entry]], text=synonym)
-        for template in TEMPLATES["entry"] if pages[entry] else ():
-            draft.ask(2, split, pages[entry], text=template.format(name=entry.name))
-    questions = TEMPLATES["question"]
+        questions = [template.format(name=entry.name) for template in TEMPLATES["entry"]]
+        definition = f"{entry.definition[:1].upper()}{entry.definition[1:]}."
+        for text in (*questions, definition, *entry.synonyms[:2]):
+            draft.ask(1, split, [texts[entry]], text=text)
+        for text in questions if pages[entry] else ():
+            draft.ask(2, split, pages[entry], text=text)
     for sighting in sighted:
         answers = [texts[entry] for entry in sighting.entries]
         if not answers:
             continue
-        question = questions[stable_hash(sighting.key) % len(questions)]
+        question = choice(TEMPLATES["question"], sighting.key)
         draft.ask(3, sighting.split, answers, image=sighting.image)
         draft.ask(6, sighting.split, answers, text=question, image=sighting.image)
         illustrated = [page for entry in sighting.entries for page in pages[entry]]
@@ -302,18 +298,16 @@ def sightings(
     photos: Sequence[Photo],
     sets: Mapping[str, Sequence[SourceEntry]],
     predictions: Predictions,
-) -> list[Sighting]:
+) -> Iterator[Sighting]:
     """What photographs and scenes show, then the pictures of the other sets: by their words and
     predicted classes.
 
     A photograph's class counts in training, where its name is no entry's. Of scenes and of the
     other sets no picture of the test asks.
     """
-    found = []
     entries: list[EncyclopediaEntry | None]
     for photo in photos:
         captions = photo.record.captions
-        assert photo.image  # it is in the collection
         if photo.is_scene and photo.split == "test":
             continue
         if photo.is_scene:
@@ -322,24 +316,20 @@ def sightings(
         else:
             entries = [*book.captioned(captions)] if captions[1:] else [photo_entry(book, photo)]
         if photo.is_scene or (photo.split == "train" and not any(entries)):
-            entries += _predicted(book, predictions, photo.image)
-        found.append(
-            Sighting(photo.image, photo.split, _unique(entries), photo.record.id, photo.copies)
-        )
+            entries += book.predicted(predictions[photo.image.digest])
+        unique = _unique(entries)
+        yield Sighting(photo.image, photo.split, unique, photo.record.id, photo.copies)
     for name, of_set in sets.items():
         for number, entry in enumerate(of_set):
-            if (
-                len(entry.splits) > 1
-                or "test" in entry.splits
-                or (name == "fashion" and number % FASHION_SHARE)
+            if entry.splits not in ({"train"}, {"val"}) or (
+                name == "fashion" and number % FASHION_SHARE
             ):
                 continue
             entries = [*_named(book, name, entry.record)]
             if name in ("flickr8k", "visual7w"):
-                entries += _predicted(book, predictions, entry.image)
+                entries += book.predicted(predictions[entry.image.digest])
             (split,) = entry.splits
-            found.append(Sighting(entry.image, split, _unique(entries), entry.record.id))
-    return found
+            yield Sighting(entry.image, split, _unique(entries), entry.record.id)
 
 
 def _named(book: Encyclopedia, name: str, record: Record) -> Sequence[EncyclopediaEntry | None]:
@@ -357,12 +347,6 @@ def _named(book: Encyclopedia, name: str, record: Record) -> Sequence[Encycloped
         case "visual7w":
             return book.captioned([text for pair in record.qa for text in pair])
     return [book.by_name.get(record.captions[0].lower())] if record.captions else []  # emoji
-
-
-def _predicted(
-    book: Encyclopedia, predictions: Predictions, image: SourceImage
-) -> list[EncyclopediaEntry]:
-    return book.predicted(predictions[image.digest])[:SHOWN_CLASSES]
 
 
 def _unique(entries: Iterable[EncyclopediaEntry | None]) -> tuple[EncyclopediaEntry, ...]:

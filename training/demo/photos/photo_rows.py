@@ -9,16 +9,22 @@ kinds are the things that most of its sentences name.
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import permutations
 from typing import Any
 
 from genius.collections.draft import Candidate, Draft
 from genius.collections.layout import SPLITS
 from genius.collections.sources import Record
-from genius.texts import stable_hash
 from training.demo.photos.encyclopedia import Encyclopedia
 from training.demo.photos.pictures import DISHES, FOR_CHILDREN, Photo, dish_head, family
-from training.demo.photos.tables import NOT_MEANT, SETS, STATED, TEMPLATES, TEXTS, with_text_facts
+from training.demo.photos.tables import (
+    NOT_MEANT,
+    SETS,
+    STATED,
+    TEMPLATES,
+    TEXTS,
+    choice,
+    with_text_facts,
+)
 
 MOST_PAIRS = 6  # titled photographs of one name in a split; names with few photographs have one
 COUNTABLE = ("flower_photos", "clothing", "npc_animals")
@@ -33,120 +39,104 @@ NO_CATEGORY = "everyday scene"
 
 def photo_rows(draft: Draft, photos: Sequence[Photo]) -> None:
     """Add all candidates and queries of the photographs."""
-    images = [picture(draft, photo) for photo in photos]
-    by_name: dict[str, list[int]] = defaultdict(list)
-    for number, photo in enumerate(photos):
+    by_name: dict[str, list[Photo]] = defaultdict(list)
+    for photo in photos:
+        photo.candidate = picture(draft, photo)
         if photo.name:
-            by_name[photo.name].append(number)
-    captioned(draft, photos, images)
-    for name, numbers in by_name.items():
-        named(
-            draft,
-            name,
-            [photos[number] for number in numbers],
-            [images[number] for number in numbers],
-        )
-    changed(draft, photos, images)
-
-
-def captioned(draft: Draft, photos: Sequence[Photo], images: Sequence[Candidate]) -> None:
-    """Photographs with several captions: tasks 0 and 3; the first caption is only a query."""
-    for photo, image in zip(photos, images, strict=True):
+            by_name[photo.name].append(photo)
+    for photo in photos:
         if len(photo.record.captions) > 1:
-            first, *others = photo.record.captions
-            facts = text_facts(photo)
-            texts = [
-                draft.candidate(
-                    (3,), (photo.split,), text=text, source=facts, describes=photo.image
-                )
-                for text in others
-            ]
-            draft.ask(3, photo.split, texts, image=photo.image)
-            if not photo.query_only:
-                for caption in (first, *others):
-                    draft.ask(0, photo.split, [image], text=caption)
+            captioned(draft, photo)
+    for name, of_name in by_name.items():
+        named(draft, name, of_name)
+    changed(draft, photos)
 
 
-def named(draft: Draft, name: str, photos: Sequence[Photo], images: Sequence[Candidate]) -> None:
+def captioned(draft: Draft, photo: Photo) -> list[Candidate]:
+    """The captions of a photograph: tasks 0 and 3; the first of several is only a query. Returns
+    the others.
+    """
+    first, *others = photo.record.captions
+    facts = text_facts(photo)
+    texts = [
+        draft.candidate((3,), (photo.split,), text=text, source=facts, describes=photo.image)
+        for text in others or [first]
+    ]
+    draft.ask(3, photo.split, texts, image=photo.image)
+    if not photo.query_only:
+        for text in photo.record.captions:
+            draft.ask(0, photo.split, [photo.candidate], text=text)
+    return texts
+
+
+def named(draft: Draft, name: str, photos: Sequence[Photo]) -> None:
     """The photographs of one name: tasks 0, 2, 3, 4, 6 and 8."""
     splits = {photo.split for photo in photos}
     title = draft.candidate((3, 6), splits, text=name, source=text_facts(photos[0]))
     pairs = _pairs(draft, name, photos)
+    a_name = _with_article(photos[0].set, name)
     for split in SPLITS:
-        in_split = [number for number, photo in enumerate(photos) if photo.split == split]
-        if not in_split:
-            continue
-        for template in TEMPLATES["name"]:
-            ask(
-                draft,
-                0,
-                split,
-                images,
-                text=template.format(name=name, a_name=_with_article(photos[0].set, name)),
-            )
-        for template in TEMPLATES["pair"]:
-            ask(draft, 2, split, list(pairs.values()), text=template.format(name=name))
-        for number in in_split:
-            photo = photos[number]
-            question = _choice(TEMPLATES["question"], photo.record.id)
+        in_split = [photo for photo in photos if photo.split == split]
+        if in_split:
+            images = [photo.candidate for photo in photos]
+            by_words(draft, split, name, a_name, images, list(pairs.values()))
+        for photo in in_split:
+            question = choice(TEMPLATES["question"], photo.record.id)
             draft.ask(3, split, [title], image=photo.image)
             draft.ask(6, split, [title], text=question, image=photo.image)
             if split == "test" and not photo.query_only:
                 continue
-            others = [
-                image
-                for image, other in zip(images, photos, strict=True)
-                if other.copies != photo.copies
-            ]
-            ask(draft, 4, split, others, image=photo.image)
-            pictures = [pair for copies, pair in pairs.items() if copies != photo.copies]
-            ask(draft, 8, split, pictures, text=question, image=photo.image)
+            ask(draft, 4, split, without_copies(photos, photo), image=photo.image)
+            others = [pair for copies, pair in pairs.items() if copies != photo.copies]
+            ask(draft, 8, split, others, text=question, image=photo.image)
 
 
-def changed(draft: Draft, photos: Sequence[Photo], images: Sequence[Candidate]) -> None:
+def by_words(
+    draft: Draft,
+    split: str,
+    name: str,
+    a_name: str,
+    images: Sequence[Candidate],
+    pairs: Sequence[Candidate],
+) -> None:
+    """The name asks for all that it names: tasks 0 and 2."""
+    for template in TEMPLATES["name"]:
+        ask(draft, 0, split, images, text=template.format(name=name, a_name=a_name))
+    for template in TEMPLATES["pair"]:
+        ask(draft, 2, split, pairs, text=template.format(name=name))
+
+
+def without_copies(photos: Iterable[Photo], photo: Photo) -> list[Candidate]:
+    """The pictures of photographs that are not near copies of this one."""
+    return [other.candidate for other in photos if other.copies != photo.copies]
+
+
+def changed(draft: Draft, photos: Sequence[Photo]) -> None:
     """A photograph and a change of its category, its ingredients or its wearer: task 7."""
-    by_name: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for number, photo in enumerate(photos):
-        by_name[photo.set, photo.name].append(number)
-    alternatives = _alternatives(list(by_name))
+    by_name: dict[tuple[str, str], list[Photo]] = defaultdict(list)  # by set and name
     for photo in photos:
-        if photo.split == "test" and not photo.query_only:
-            continue
-        choices = alternatives.get((photo.set, photo.name), [])
-        if not choices:
+        if photo.name:
+            by_name[photo.set, photo.name].append(photo)
+    alternatives = {  # other names of the set, with texts that say the change to them
+        (set_, name): [
+            (other, texts)
+            for other_set, other in by_name
+            if other_set == set_ and other != name and (texts := _change(set_, name, other))
+        ]
+        for set_, name in by_name
+    }
+    for photo in photos:
+        choices = alternatives.get((photo.set, photo.name))
+        if not choices or (photo.split == "test" and not photo.query_only):
             continue
         for turn in range(1 if photo.split == "test" else 2):
-            other, texts = choices[stable_hash(f"{photo.record.id} {turn}") % len(choices)]
-            targets = [
-                number
-                for number in by_name[photo.set, other]
-                if photos[number].copies != photo.copies
-            ]
-            text = _choice(texts, f"{photo.record.id} {turn} text")
-            ask(
-                draft,
-                7,
-                photo.split,
-                [images[number] for number in targets],
-                text=text,
-                image=photo.image,
-            )
-            for number in targets:
-                if not photos[number].query_only:
-                    images[number].tasks.add(7)
-
-
-def _alternatives(
-    names: Iterable[tuple[str, str]],
-) -> dict[tuple[str, str], list[tuple[str, tuple[str, ...]]]]:
-    """For each (set, name): other names of the set that a change leads to, and texts that say the
-    change.
-    """
-    alternatives = defaultdict(list)
-    for (set_, name), (other_set, other) in permutations([each for each in names if each[1]], 2):
-        if other_set == set_ and (texts := _change(set_, name, other)):
-            alternatives[set_, name].append((other, texts))
-    return alternatives
+            other, texts = choice(choices, f"{photo.record.id} {turn}")
+            text = choice(texts, f"{photo.record.id} {turn} text")
+            targets = without_copies(by_name[photo.set, other], photo)
+            ask(draft, 7, photo.split, targets, text=text, image=photo.image)
+            for target in targets:
+                if target.tasks:  # it is in a pool
+                    target.tasks.add(7)
 
 
 def _change(set_: str, name: str, other: str) -> tuple[str, ...]:
@@ -222,65 +212,33 @@ def _with_article(photo_set: str, name: str) -> str:
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
-def _choice(choices: Sequence[str], key: str) -> str:
-    return choices[stable_hash(key) % len(choices)]
-
-
 def scene_rows(draft: Draft, book: Encyclopedia, scenes: Sequence[Photo]) -> None:
     """Add all candidates and queries of the scenes, and say what each shows: category and
     illustrated entry.
     """
-    kinds: dict[str, list[tuple[Photo, Candidate, Candidate]]] = defaultdict(list)
+    by_kind: dict[str, list[tuple[Photo, Candidate]]] = defaultdict(list)  # with its pair
     for scene in scenes:
-        own_kinds = scene_kinds(book, scene.record.captions)
+        kinds = scene_kinds(book, scene.record.captions)
         scene.entry = next(iter(scene_kinds(book, scene.record.captions, SURE)), "")
-        scene.facts["category"] = own_kinds[0] if own_kinds else NO_CATEGORY
-        image = picture(draft, scene)
-        facts = text_facts(scene)
-        first, *others = scene.record.captions
-        texts = [
-            draft.candidate((3,), (scene.split,), text=text, source=facts, describes=scene.image)
-            for text in others or [first]
-        ]
-        draft.ask(3, scene.split, texts, image=scene.image)
+        scene.facts["category"] = kinds[0] if kinds else NO_CATEGORY
+        scene.candidate = picture(draft, scene)
+        title = captioned(draft, scene)[-1].text
         tasks, splits = ((), ()) if scene.query_only else ((2,), (scene.split,))
-        pair = draft.candidate(
-            tasks, splits, texts[-1].text, scene.image, with_text_facts(scene.facts, facts)
-        )
-        if not scene.query_only:
-            for text in (first, *others):
-                draft.ask(0, scene.split, [image], text=text)
-            for text in (first, *others[:-1]):
-                draft.ask(2, scene.split, [pair], text=text)
-        for kind in own_kinds:
-            kinds[kind].append((scene, image, pair))
-    _kind_rows(draft, kinds)
-
-
-def _kind_rows(draft: Draft, kinds: dict[str, list[tuple[Photo, Candidate, Candidate]]]) -> None:
-    """Add the queries whose positives are all scenes of one kind."""
-    for name, members in kinds.items():
-        for split in sorted({scene.split for scene, _, _ in members}):
-            for template in TEMPLATES["name"]:
-                ask(
-                    draft,
-                    0,
-                    split,
-                    [image for _, image, _ in members],
-                    text=template.format(name=name, a_name=name),
-                )
-            for template in TEMPLATES["pair"]:
-                ask(
-                    draft,
-                    2,
-                    split,
-                    [pair for _, _, pair in members],
-                    text=template.format(name=name),
-                )
-        for scene, _, _ in members:
+        facts = with_text_facts(scene.facts, text_facts(scene))
+        pair = draft.candidate(tasks, splits, title, scene.image, facts)
+        first, *others = scene.record.captions
+        for text in () if scene.query_only else (first, *others[:-1]):
+            draft.ask(2, scene.split, [pair], text=text)
+        for kind in kinds:
+            by_kind[kind].append((scene, pair))
+    for kind, members in by_kind.items():
+        of_kind, pairs = zip(*members, strict=True)
+        images = [scene.candidate for scene in of_kind]
+        for split in sorted({scene.split for scene in of_kind}):
+            by_words(draft, split, kind, kind, images, pairs)
+        for scene in of_kind:
             if scene.split != "test" or scene.query_only:
-                alike = [image for other, image, _ in members if other.copies != scene.copies]
-                ask(draft, 4, scene.split, alike, image=scene.image)
+                ask(draft, 4, scene.split, without_copies(of_kind, scene), image=scene.image)
 
 
 def scene_kinds(book: Encyclopedia, captions: Sequence[str], agreed: int = AGREED) -> list[str]:

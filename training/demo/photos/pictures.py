@@ -10,7 +10,6 @@ eye; people from behind, far away, in crowds, on a stage, and athletes at public
 Shapes: n pictures, f features of the copy test, k classes kept, c classes.
 """
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -23,7 +22,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from tqdm import tqdm
 
-from genius.collections.draft import SourceImage
+from genius.collections.draft import Candidate, SourceImage
 from genius.collections.images import open_image
 from genius.collections.sources import Record, Source
 from genius.encoding.features import batched
@@ -69,8 +68,10 @@ class Photo:
     copies: int  # near copies alone
     split: str = ""
     query_only: bool = False  # a test picture that is in no pool
-    image: SourceImage | None = None  # once it is in the collection
     facts: dict[str, str] = field(default_factory=dict)  # for src_content
+    # once it is in the collection
+    image: SourceImage = field(init=False)
+    candidate: Candidate = field(init=False)
     entry: str = ""  # of the encyclopedia, that a scene illustrates
 
     @property
@@ -149,14 +150,10 @@ def arrange(sources: Sequence[Source], flickr: dict[str, str]) -> list[Photo]:
     copies = near_copies(
         [source.folder / record.image for source in sources for record in source.records]
     )
-    groups = join(
-        copies,
-        [photo_name(record) if record.attributes["set"] in DISHES else "" for record in records],
-    )
-    photos = [
-        Photo(record, group, copy)
-        for record, group, copy in zip(records, groups, copies, strict=True)
+    dishes = [
+        photo_name(record) if record.attributes["set"] in DISHES else "" for record in records
     ]
+    photos = list(map(Photo, records, join(copies, dishes), copies))
     hidden = {photo.group for photo in photos if not photo.shown}
     for photo in photos:
         record = photo.record
@@ -166,13 +163,9 @@ def arrange(sources: Sequence[Source], flickr: dict[str, str]) -> list[Photo]:
         split = "train" if bucket >= 2 or photo.group in hidden else "test" if bucket < 0 else "val"
         photo.split = record.split = split
         kind, category = kind_and_category(record)
-        photo.facts = {
-            "kind": kind,
-            "category": category,
-            "set": photo.set,
-            "title": photo.name or record.captions[-1],
-        }
-        photo.facts |= photo_facts(record.attributes, flickr, Path(record.image).name)
+        facts = {"kind": kind, "category": category, "set": photo.set}
+        facts["title"] = photo.name or record.captions[-1]
+        photo.facts = facts | photo_facts(record.attributes, flickr, Path(record.image).name)
     _hold_out_queries(photos)
     return photos
 
@@ -219,19 +212,18 @@ def _hold_out_queries(photos: Sequence[Photo]) -> None:
     """Mark about half of the test pictures as queries alone: one cluster of a dish, every second
     other cluster.
     """
-    clusters: dict[tuple[int, int], list[Photo]] = defaultdict(list)
-    for photo in photos:
-        if photo.split == "test":
-            clusters[photo.group, photo.copies].append(photo)
+    held: dict[int, bool] = {}  # by cluster of near copies
     dishes = set()
-    for (group, copies), cluster in clusters.items():
-        if cluster[0].set in DISHES:
-            held = group not in dishes
-            dishes.add(group)
-        else:
-            held = stable_hash(f"query {copies}") % 2 == 0
-        for photo in cluster:
-            photo.query_only = held
+    for photo in photos:
+        if photo.split != "test":
+            continue
+        if photo.copies not in held:
+            if photo.set in DISHES:
+                held[photo.copies] = photo.group not in dishes
+                dishes.add(photo.group)
+            else:
+                held[photo.copies] = stable_hash(f"query {photo.copies}") % 2 == 0
+        photo.query_only = held[photo.copies]
 
 
 def expect_packages(*names: str) -> None:

@@ -12,11 +12,15 @@ not_shown.tsv   pictures of `scenes` that train but are not shown, each with wha
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from genius.evaluation.paper import read_published as read_table
+from genius.texts import stable_hash
 
 FOLDER = Path(__file__).parent
 ADDRESS = re.compile(r"https?://\S+")
@@ -29,6 +33,7 @@ TEXTS = {"coco_free": "coco_captions", "openstax": "openstax_texts"}
 class Terms:
     """What holds for the pictures of a set, or for its texts."""
 
+    set: str
     title: str
     license: str
     credit: str
@@ -43,31 +48,28 @@ class Terms:
 
 
 SETS = {  # by the name of the dataset, or by the field `set` of a photograph
-    row["set"]: Terms(
-        row["title"],
-        row["license"],
-        row["credit"],
-        row["origin"],
-        row["ships"] == "yes",
-        row["reason"],
-    )
-    for row in read_table(FOLDER / "sets.tsv")
+    terms.set: terms
+    for terms in TypeAdapter(list[Terms]).validate_python(read_table(FOLDER / "sets.tsv"))
 }
 # (dataset, task, "training" or "held out"), in their order
 PHRASINGS: dict[tuple[str, int, str], list[str]] = {}
 # of the texts of queries, by use; "question": they ask what a picture shows
 TEMPLATES: dict[str, list[str]] = {}
 for _row in read_table(FOLDER / "phrasings.tsv"):
-    if not _row["task"]:
-        TEMPLATES.setdefault(_row["use"], []).append(_row["text"])
+    if _row["task"]:
+        _key = _row["dataset"], int(_row["task"]), _row["use"]
+        PHRASINGS.setdefault(_key, []).append(_row["text"])
     else:
-        PHRASINGS.setdefault((_row["dataset"], int(_row["task"]), _row["use"]), []).append(
-            _row["text"]
-        )
+        TEMPLATES.setdefault(_row["use"], []).append(_row["text"])
 NAMES = {row["name in the set"]: row["better name"] for row in read_table(FOLDER / "names.tsv")}
 NOT_SHOWN = {row["picture"] for row in read_table(FOLDER / "not_shown.tsv")}
 NOT_MEANT = {row["of"]: row["entries"].split(", ") for row in read_table(FOLDER / "not_meant.tsv")}
 FAMILIES = {row["family"]: row["words"].split() for row in read_table(FOLDER / "families.tsv")}
+
+
+def choice(choices: Sequence[Any], key: str) -> Any:
+    """One of the choices, the same one for the same key."""
+    return choices[stable_hash(key) % len(choices)]
 
 
 def with_text_facts(picture: dict[str, str], text: dict[str, str]) -> dict[str, str]:
