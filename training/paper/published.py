@@ -13,7 +13,7 @@ used only if there is none.
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from genius.models.encoder import Encoder
 from genius.models.encoder_config import EncoderConfig
 from genius.models.fusion import Fusion, FusionConfig
 from genius.models.quantizer import QuantizerConfig, ResidualQuantizer
-from genius.run import Run, is_run
+from genius.run import BUILT_FROM, Run, is_run
 from training.distributed import run_alone
 from training.paper.checkpoint_file import CLIP_SF, GENIUS, Checkpoint, local_file
 from training.presets import PAPER
@@ -38,15 +38,8 @@ from training.stage import only_trainer
 CLIP, QUANTIZER = "clip_model.", "quantizer."  # prefixes of the weights of a model in a checkpoint
 
 
-@dataclass(frozen=True)
-class Published:
-    """The models of the checkpoints."""
-
-    encoder: Encoder
-    fusion: Fusion
-    quantizer: ResidualQuantizer
-    decoder: IDDecoder
-    left_out: dict[str, dict[str, str]]  # clip_sf, genius or rq -> name of a weight -> reason
+Parts = dict[str, Encoder | Fusion | ResidualQuantizer | IDDecoder]
+LeftOut = dict[str, dict[str, str]]  # clip_sf, genius or rq -> name of a weight -> reason
 
 
 def convert(
@@ -55,9 +48,9 @@ def convert(
     rq: Checkpoint | None,
     leave_out: Sequence[str],
     sizes: Settings,
-) -> Published:
-    """Build the models, of these sizes. leave_out: names of further weights to leave out; * matches
-    anything.
+) -> tuple[Parts, LeftOut]:
+    """Build the parts of a run, of these sizes. leave_out: names of further weights to leave out; *
+    matches anything.
 
     Raises UserError if a weight is missing, unknown or of another shape.
     """
@@ -66,21 +59,23 @@ def convert(
     if not genius.has(QUANTIZER):
         if rq is None:
             raise UserError(
-                f"{genius.file} has no quantizer; name the one that its decoder was "
-                "trained for with --rq"
+                f"{genius.file} has no quantizer; name the one that its decoder was trained for "
+                "with --rq"
             )
         checkpoints["rq"] = source = rq
         prefix = ""
-    fusion = fusion_of(source, prefix, sizes.quantizer.fusion)
     quantizer = quantizer_of(source, prefix, sizes.quantizer.quantizer)
-    decoder = decoder_of(genius, quantizer, sizes.decoder.decoder)
-    encoder = encoder_of(clip_sf, sizes.encoder.architecture)
+    parts: Parts = {
+        "encoder": encoder_of(clip_sf, sizes.encoder.architecture),
+        "fusion": fusion_of(source, prefix, sizes.quantizer.fusion),
+        "quantizer": quantizer,
+        "decoder": decoder_of(genius, quantizer, sizes.decoder.decoder),
+    }
     for checkpoint in checkpoints.values():
         for pattern in leave_out:
             checkpoint.leave_out(pattern, "by --leave-out")
         checkpoint.close()
-    left_out = {name: checkpoint.left_out for name, checkpoint in checkpoints.items()}
-    return Published(encoder, fusion, quantizer, decoder, left_out)
+    return parts, {name: checkpoint.left_out for name, checkpoint in checkpoints.items()}
 
 
 def encoder_of(clip_sf: Checkpoint, architecture: str | dict[str, Any]) -> Encoder:
@@ -151,7 +146,7 @@ def decoder_of(
     return decoder.eval()
 
 
-def publish(published: Published, destination: Path) -> Run:
+def publish(parts: Parts, left_out: LeftOut, destination: Path) -> None:
     """Write the parts of a run.
 
     Raises UserError if the destination exists and is not a run, or another process is changing it.
@@ -163,21 +158,18 @@ def publish(published: Published, destination: Path) -> Run:
         )
     with only_trainer(destination):
         run = Run(destination)  # its facts first, so that no kill leaves all parts without them
-        run.record(left_out=published.left_out, normalize_embeddings=True)
-        run.publish("encoder", published.encoder.save)
-        run.publish("fusion", published.fusion.save, ("encoder",))
-        run.publish("quantizer", published.quantizer.save, ("encoder", "fusion"))
-        run.publish("decoder", published.decoder.save, ("quantizer",))
-        return run
+        run.record(left_out=left_out, normalize_embeddings=True)
+        for part, model in parts.items():
+            run.publish(part, model.save, tuple(sorted(BUILT_FROM[part])))
 
 
-def summary(published: Published) -> list[str]:
+def summary(left_out: LeftOut) -> list[str]:
     """Lines that say whose quantizer is used, and list the weights that were left out."""
-    lines = [f"quantizer  that of {'rq' if 'rq' in published.left_out else 'genius'}"]
-    for checkpoint, left_out in published.left_out.items():
-        for reason in dict.fromkeys(left_out.values()):
+    lines = [f"quantizer  that of {'rq' if 'rq' in left_out else 'genius'}"]
+    for checkpoint, reasons in left_out.items():
+        for reason in dict.fromkeys(reasons.values()):
             names = Counter(
-                re.sub(r"\.\d+\.", ".*.", name) for name, why in left_out.items() if why == reason
+                re.sub(r"\.\d+\.", ".*.", name) for name, why in reasons.items() if why == reason
             )
             listed = ", ".join(
                 f"{name} ({number})" if number > 1 else name for name, number in names.items()
@@ -206,16 +198,10 @@ def main(arguments: Sequence[str] | None = None, sizes: Settings = PAPER) -> Non
         Checkpoint.read(local_file(name)) for name in (options.clip_sf, options.genius)
     )
     rq = Checkpoint.read(local_file(options.rq)) if options.rq else None
-    published = convert(clip_sf, genius, rq, options.leave_out, sizes)
-    publish(published, options.destination)
-    print(
-        "\n".join(
-            [
-                *summary(published),
-                f"done: {options.destination} has encoder, fusion, quantizer and decoder",
-            ]
-        )
-    )
+    parts, left_out = convert(clip_sf, genius, rq, options.leave_out, sizes)
+    publish(parts, left_out, options.destination)
+    print(*summary(left_out), sep="\n")
+    print(f"done: {options.destination} has encoder, fusion, quantizer and decoder")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from training import NOTES
 from training.command_line import add_set_argument
 from training.distributed import run_alone
 from training.paper.ablations.report import build
-from training.paper.ablations.trainer import FOLDER, Result, Trainer
+from training.paper.ablations.trainer import FOLDER, Result, Row, Trainer
 from training.paper.ablations.variants import (
     BASE,
     DEFAULT_TABLES,
@@ -75,30 +75,29 @@ def main(arguments: list[str] | None = None) -> None:
         trainer = Trainer(run, collection, base, options.limit, str(usable_device(options.device)))
         trainer.train_all(trainings.values(), seeds)
 
-        def results(table: AblationTable, variant: Variant) -> list[list[Result]]:
+        def results(table: AblationTable, variant: Variant) -> list[dict[Row, Result]]:
             return [trainer.results(trainings[variant.training(base).key], seed) for seed in seeds]
 
         made, plots = build(tables, results)
-        words = (
-            f"COLLECTION RUN --tables {options.tables} --seeds {options.seeds} --limit "
-            f"{options.limit}".split()
-        )
+        given = f"--tables {options.tables} --seeds {options.seeds} --limit {options.limit}".split()
+        words = ["COLLECTION", "RUN", *given]
         words += [word for change in options.set for word in ("--set", change)]
         quantizer, decoder = base.quantizer, base.decoder
+        ids = quantizer.quantizer
         note = f"{NOTES['ablations_lead']}\n\n{NOTES['ablations']}\n\n" + (
-            f"{collection.root.resolve().name}, {trainer.index.n:,} items; at most "
-            f"{options.limit} test queries of "
-            f"each column; seeds {', '.join(map(str, seeds))}. K × M = "
-            f"{quantizer.quantizer.codebook_size} × "
-            f"{quantizer.quantizer.levels} stands for the paper's 4096 × 9, its other "
-            "sizes in proportion. "
-            f"{quantizer.epochs} epochs of the quantizer, {decoder.epochs} of a decoder "
-            f"of {decoder.decoder.layers} "
-            f"layers and width {decoder.decoder.width}."
+            f"{collection.root.resolve().name}, {trainer.index.n:,} items; at most {options.limit} "
+            f"test queries of each column; seeds {', '.join(map(str, seeds))}. K × M = "
+            f"{ids.codebook_size} × {ids.levels} stands for the paper's 4096 × 9, its other sizes "
+            f"in proportion. {quantizer.epochs} epochs of the quantizer, {decoder.epochs} of a "
+            f"decoder of {decoder.decoder.layers} layers and width {decoder.decoder.width}."
         )
-        command = command_line(MODULE, words)
         report = Report(
-            "The paper's ablations", note, command, program_version(run.path), made, plots
+            "The paper's ablations",
+            note,
+            command_line(MODULE, words),
+            program_version(run.path),
+            made,
+            plots,
         )
         report.save(run.path / "reports" / "ablations.json")
 

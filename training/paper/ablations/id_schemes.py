@@ -31,6 +31,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from genius.evaluation.speed.workloads import numeric_ids
 from genius.models.kmeans import kmeans, nearest_centroids
 from genius.schema import Item
+from genius.search.dense import flat_search
 
 CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 STRING_LEVELS = 16  # characters of a name
@@ -38,7 +39,6 @@ WORD_LEVELS = 6  # words of a caption
 WORDS = 4096  # of the vocabulary of captions, the most frequent ones
 ITERATIONS = 25  # of k-means
 SAMPLE = 256  # candidates for each centroid that k-means clusters
-BLOCK = 4096  # images compared with all texts at a time
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,9 @@ Identifiers = tuple[np.ndarray, tuple[int, ...]]
 def numeric(candidates: SchemeInputs) -> Identifiers:
     """The decimal digits of a number that is drawn for each item."""
     n = len(candidates.items)
-    codes, code_sizes = numeric_ids(n)
-    return codes[np.random.default_rng(candidates.seed).permutation(n)].astype(
-        np.uint16
-    ), code_sizes
+    digits, code_sizes = numeric_ids(n)
+    order = np.random.default_rng(candidates.seed).permutation(n)
+    return digits[order].astype(np.uint16), code_sizes
 
 
 def string(candidates: SchemeInputs) -> Identifiers:
@@ -91,14 +90,12 @@ def semantic(candidates: SchemeInputs) -> Identifiers:
     an ID.
     """
     texts = [item.text for item in candidates.items]
-    named = np.flatnonzero(candidates.known & np.array([bool(text) for text in texts]))
-    unnamed = np.flatnonzero(np.array([not text for text in texts]))
-    if len(named):
-        for start in range(0, len(unnamed), BLOCK):
-            rows = unnamed[start : start + BLOCK]
-            most_similar = (candidates.embeddings[rows] @ candidates.embeddings[named].T).argmax(1)
-            for row, at in zip(rows, most_similar, strict=True):
-                texts[row] = texts[named[at]]
+    has_text = np.array(texts) != ""
+    named, unnamed = np.flatnonzero(candidates.known & has_text), np.flatnonzero(~has_text)
+    vectors = candidates.embeddings
+    _, nearest = flat_search(vectors, vectors[unnamed], 1, named)  # −1: none is named
+    for row, at in zip(unnamed.tolist(), nearest[:, 0].tolist(), strict=True):
+        texts[row] = texts[at] if at >= 0 else ""
     words = [content_words(text)[:WORD_LEVELS] for text in texts]
     counts = Counter(word for row in words for word in row)
     vocabulary = {word: 2 + at for at, (word, _) in enumerate(counts.most_common(WORDS - 2))}
@@ -117,9 +114,8 @@ def residual(candidates: SchemeInputs) -> Identifiers:
         code = nearest_centroids(left, book)
         left = left - book[code]
         codes.append(code)
-    return torch.stack(codes, dim=1).numpy().astype(np.uint16), (
-        candidates.codebook_size,
-    ) * candidates.levels
+    code_sizes = (candidates.codebook_size,) * candidates.levels
+    return torch.stack(codes, dim=1).numpy().astype(np.uint16), code_sizes
 
 
 def hierarchical(candidates: SchemeInputs, branches: int, leaf: int) -> Identifiers:

@@ -9,7 +9,6 @@ Shapes: s seeds, c columns.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import sqrt
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,7 @@ from genius import reports
 from genius.evaluation.paper import modalities_of, read_published
 from genius.metrics.hit_rate import USUAL_CUT, headline_cut
 from genius.reports import Axis, Cell, Plot, Series, Table
-from training.paper.ablations.trainer import Result
+from training.paper.ablations.trainer import Result, Row
 from training.paper.ablations.variants import (
     TABLES,
     AblationTable,
@@ -33,7 +32,7 @@ SOMEWHERE, NO_WORSE = "better somewhere", "no worse"
 HOLDS, CONTRADICTED, UNDECIDED = "holds", "contradicted", "undecided"
 
 # of a variant in a table, by seed and column
-Results = Callable[[AblationTable, Variant], list[list[Result]]]
+Results = Callable[[AblationTable, Variant], list[dict[Row, Result]]]
 
 
 @dataclass(frozen=True)
@@ -42,13 +41,12 @@ class Claim:
 
     kind: what is tested.
       - better: the average over columns. Holds if the interval of the difference lies above 0, is
-      contradicted if it
-        lies below, and undecided otherwise.
+        contradicted if it lies below, and undecided otherwise.
       - better somewhere: each column by itself, with Bonferroni's correction for their number.
-      Holds if any interval
-        lies above 0, is contradicted if all lie below, and undecided otherwise.
+        Holds if any interval lies above 0, is contradicted if all lie below, and undecided
+        otherwise.
       - no worse: as better, but holds unless the interval lies below 0, so that `worse` is
-      significantly better.
+        significantly better.
     """
 
     text: str
@@ -76,11 +74,12 @@ def _table(table: AblationTable, results: Results) -> tuple[Table, Plot]:
     """
     columns = _columns(table, results)
     averaged = [number for number, column in enumerate(columns) if _is_averaged(table, column)]
+    first = results(table, table.variants[0])[0]
     headings = [reports.Column("variant")]
     for column in columns:
-        dataset = _result(results(table, table.variants[0])[0], column).dataset
-        headings.append(reports.Column(_heading(dataset, column), "%", best="high"))
-        headings.append(reports.Column(f"paper, {_heading(column.dataset, column)}", "%"))
+        here, paper = first[column.row].dataset, f"paper, {column.dataset}"
+        headings.append(reports.Column(_heading(here, column), "%", best="high"))
+        headings.append(reports.Column(_heading(paper, column), "%"))
     headings += [reports.Column("average", "%", best="high"), reports.Column("paper, average", "%")]
     rows = list[list[Cell]]()
     means = list[np.ndarray]()
@@ -124,10 +123,7 @@ def verdicts(tables: Sequence[AblationTable], results: Results) -> Table:
             rows.append([claim.text, table.name, *decided(claim.kind, better - worse)])
     return Table(
         "What the paper says, and what holds here",
-        [
-            reports.Column(heading)
-            for heading in ("the paper says", "in", "here", "difference, points")
-        ],
+        list(map(reports.Column, ("the paper says", "in", "here", "difference, points"))),
         rows,
         "Differences of the average over columns, paired by seed. A claim holds, or is "
         "contradicted, where the 95 % "
@@ -169,15 +165,13 @@ def estimate(rates: np.ndarray) -> Cell:
 
 def half_width(values: np.ndarray, level: float) -> float:
     """Half of Student's t interval of the mean of at least two values (s,)."""
-    return float(
-        stats.t.ppf((1 + level) / 2, len(values) - 1) * values.std(ddof=1) / sqrt(len(values))
-    )
+    return float(stats.t.ppf((1 + level) / 2, len(values) - 1) * stats.sem(values))
 
 
 def _columns(table: AblationTable, results: Results) -> list[PaperColumn]:
     """Those that the collection has queries for."""
-    rows = {result.row for result in results(table, table.variants[0])[0]}
-    return [column for column in table.columns if column.row in rows]
+    measured = results(table, table.variants[0])[0]
+    return [column for column in table.columns if column.row in measured]
 
 
 def _rates(
@@ -185,17 +179,12 @@ def _rates(
 ) -> np.ndarray:
     """(s, c) hit rates."""
     search = search_name(table.scope, variant.beams, variant.reranked)
-    by_seed = results(table, variant)
     return np.array(
         [
-            [_result(of_seed, column).rate(search, column.cut) for column in columns]
-            for of_seed in by_seed
+            [of_seed[column.row].rate(search, column.cut) for column in columns]
+            for of_seed in results(table, variant)
         ]
     )
-
-
-def _result(results: Sequence[Result], column: PaperColumn) -> Result:
-    return next(result for result in results if result.row == column.row)
 
 
 def _is_averaged(table: AblationTable, column: PaperColumn) -> bool:

@@ -131,9 +131,10 @@ class Trainer:
             ],
         )
 
-    def results(self, training: Training, seed: int) -> list[Result]:
+    def results(self, training: Training, seed: int) -> dict[Row, Result]:
         """What was measured of a training, by column."""
-        return RESULTS_TYPE.validate_json(self._file(training, seed).read_bytes())
+        results = RESULTS_TYPE.validate_json(self._file(training, seed).read_bytes())
+        return {result.row: result for result in results}
 
     def train_all(self, trainings: Iterable[Training], seeds: Sequence[int]) -> None:
         """Train and measure all that has no result yet; trainings that share IDs come one after the

@@ -121,11 +121,8 @@ class AblationTable:
     @property
     def name(self) -> str:
         """S3 -> Supplement, Table 3."""
-        return (
-            f"Supplement, Table {self.number[1:]}"
-            if self.number.startswith("S")
-            else f"Table {self.number}"
-        )
+        supplement = self.number.removeprefix("S")
+        return f"{'Supplement, ' * (supplement != self.number)}Table {supplement}"
 
 
 def translated(change: str, base: Settings) -> tuple[str, ...]:
@@ -195,14 +192,15 @@ def read_variants() -> dict[str, tuple[Variant, ...]]:
             if table in elsewhere
             else map(float, line["published"].split())
         )
-        how = (
+        variant = Variant(
+            name,
+            tuple(figure for figure in printed if figure is not None),  # none is missing
             tuple(line["changes"].split()),
             line["scheme"],
             int(line["beams"]),
             line["reranked"] == "yes",
         )
-        published = tuple(figure for figure in printed if figure is not None)  # none is missing
-        variants[table] = (*variants.get(table, ()), Variant(name, published, *how))
+        variants[table] = (*variants.get(table, ()), variant)
     return variants
 
 
@@ -221,19 +219,17 @@ VARIANTS = read_variants()
 BASE = VARIANTS.pop("base")[0].changes
 BEAM_SIZES = tuple(variant.beams for variant in VARIANTS["S4"])
 TABLES = {
-    table.number: table
-    for table in (
-        AblationTable("4", "Key components", "global", VARIANTS["4"], FIVE),
-        AblationTable("5", "Codebook size K × levels M", "local", VARIANTS["5"], FIVE),
-        AblationTable("S3", "How an ID encodes modality", "global", VARIANTS["S3"], FIVE),
-        AblationTable("S4", "Beam size", "local", VARIANTS["S4"], FIVE),
-        AblationTable("S5", "Decoder size", "local", VARIANTS["S5"], FIVE),
-        AblationTable("S6", "Large and shared codebooks", "local", VARIANTS["S6"], FIVE),
-        AblationTable(
-            "S7", "Identifiers of other generative retrievers", "local", VARIANTS["S7"], CAPTIONS
-        ),
-        AblationTable("S8", "Encoders, local pools", "local", VARIANTS["S8"], ALL),
-        AblationTable("S9", "Encoders, global pools", "global", VARIANTS["S9"], ALL),
+    number: AblationTable(number, title, scope, VARIANTS[number], columns)
+    for number, title, scope, columns in (
+        ("4", "Key components", "global", FIVE),
+        ("5", "Codebook size K × levels M", "local", FIVE),
+        ("S3", "How an ID encodes modality", "global", FIVE),
+        ("S4", "Beam size", "local", FIVE),
+        ("S5", "Decoder size", "local", FIVE),
+        ("S6", "Large and shared codebooks", "local", FIVE),
+        ("S7", "Identifiers of other generative retrievers", "local", CAPTIONS),
+        ("S8", "Encoders, local pools", "local", ALL),
+        ("S9", "Encoders, global pools", "global", ALL),
     )
 }
 DEFAULT_TABLES = tuple(number for number in TABLES if number not in ("S8", "S9"))
