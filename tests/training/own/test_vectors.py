@@ -4,10 +4,12 @@ a run of our own.
 
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pyarrow
 import pytest
+import torch.nn.functional as F
 from PIL import Image
 from pyarrow import parquet
 
@@ -19,16 +21,17 @@ from genius.explore.items import describe_item
 from genius.explore.map_data import read_maps
 from genius.index.__main__ import main as index_command
 from genius.index.store import Index
+from genius.models.encoder import Encoder
 from genius.run import Run
 from genius.schema import Modality, Query, SearchOptions
 from genius.search.engine import Engine
-from tests.search.tiny import publish_tiny_run
+from tests.search.tiny import DIM, WORDS, publish_tiny_run
 from tests.training.tiny import lay_out_by_principal_components
 from training.own import ids
 from training.own.folder import main
 from training.stages import decoder
 
-N, DIM = 60, 12
+N = 60
 CHANGES = ("epochs=1", "batch=32", "decoder.layers=1", "decoder.width=16", "decoder.prefix=2")
 SMALL_DECODER = [f"--set=decoder.{change}" for change in CHANGES]
 
@@ -40,8 +43,19 @@ def vectors(groups: int = 4) -> np.ndarray:
     ).astype(np.float32)
 
 
+def serve_ids(table: Path, run: Path, new: Path) -> None:
+    ids.main([str(table), str(run), str(new), *SMALL_DECODER])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def layout():
+    with pytest.MonkeyPatch.context() as patch:
+        lay_out_by_principal_components(patch)
+        yield
+
+
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def run(layout, tmp_path_factory):
     """Vectors with a table of names, texts and one picture, made without an encoder."""
     path = tmp_path_factory.mktemp("vectors")
     np.save(path / "x.npy", vectors())
@@ -52,9 +66,7 @@ def run(tmp_path_factory):
     rows[3]["image"] = "3.png"
     Image.new("RGB", (9, 9), "red").save(path / "3.png")
     (path / "table.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with pytest.MonkeyPatch.context() as patch:
-        lay_out_by_principal_components(patch)
-        main([str(path / "table.jsonl"), str(path / "run"), "--vectors", str(path / "x.npy")])
+    main([str(path / "table.jsonl"), str(path / "run"), "--vectors", str(path / "x.npy")])
     return path / "run"
 
 
@@ -88,10 +100,7 @@ def test_what_needs_an_encoder_says_so_in_one_sentence(run, tmp_path):
         index_command([str(run), "add", str(tmp_path)])
 
 
-def test_a_vector_that_was_removed_stays_out_when_a_longer_file_is_read(
-    tmp_path, monkeypatch, capsys
-):
-    lay_out_by_principal_components(monkeypatch)
+def test_a_vector_that_was_removed_stays_out_when_a_longer_file_is_read(tmp_path, capsys):
     command = [str(tmp_path / "run"), "--vectors", str(tmp_path / "x.npy")]
     np.save(tmp_path / "x.npy", vectors())
     main(command)
@@ -130,32 +139,43 @@ def test_bad_vectors_are_refused_in_one_sentence_and_leave_no_index(write, said,
     write(tmp_path / "x.npy")
     (tmp_path / "table.csv").write_text("title\na\nb\nc\n")
     with pytest.raises(UserError, match=said) as refused:
-        main(
-            [
-                str(tmp_path / "table.csv"),
-                str(tmp_path / "run"),
-                "--vectors",
-                str(tmp_path / "x.npy"),
-            ]
-        )
+        table, run, file = (str(tmp_path / name) for name in ("table.csv", "run", "x.npy"))
+        main([table, run, "--vectors", file])
     assert "\n" not in str(refused.value) and not Run(tmp_path / "run").has("index")
 
 
-def test_ids_from_elsewhere_get_a_decoder_and_a_map_of_their_own_and_say_what_they_lack(
-    run, tmp_path, monkeypatch
+def test_vectors_are_searched_by_words_with_the_model_that_made_them_and_with_no_other(
+    tmp_path, model
 ):
-    lay_out_by_principal_components(monkeypatch)
+    encoder = Encoder.from_open_clip(f"local-dir:{model}", "").for_inference()
+    made = encoder.encode([None] * 24, [f"{word} {n}" for n in range(4) for word in WORDS[:6]]).text
+    unit = F.normalize(made, dim=1).numpy()
+    np.save(tmp_path / "x.npy", made.numpy())
+    command = [str(tmp_path / "run"), f"--model=local-dir:{model}", "--vectors"]
+    main([*command, str(tmp_path / "x.npy")])
+    result = Engine.load(tmp_path / "run", "cpu").search(
+        Query(f"{WORDS[1]} 2"), SearchOptions(k=24, beams=24, order="cosine")
+    )
+    assert [hit.row for hit in result.hits] == np.argsort(-(unit @ unit[13])).tolist()
+
+    np.save(tmp_path / "y.npy", made[:, 1:].numpy())
+    with pytest.raises(UserError, match=f"has vectors of {DIM - 1} numbers, .* makes {DIM}"):
+        main([str(tmp_path / "other"), *command[1:], str(tmp_path / "y.npy")])
+
+
+def test_ids_from_elsewhere_get_a_decoder_and_a_map_of_their_own_and_say_what_they_lack(
+    run, tmp_path
+):
     codes = np.stack([np.arange(N) % 4, np.arange(N) // 4], axis=1)
     table = tmp_path / "ids.csv"
     table.write_text(
         "id,codes\n" + "".join(f"thing {n},{a} {b}\n" for n, (a, b) in enumerate(codes))
     )
-    ids.main([str(table), str(run), str(tmp_path / "new"), *SMALL_DECODER])
+    serve_ids(table, run, tmp_path / "new")
 
     engine = Engine.load(tmp_path / "new", "cpu")
-    assert engine.index.code_sizes == (4, 15) and np.array_equal(
-        engine.index.codes(range(N)), codes
-    )
+    assert engine.index.code_sizes == (4, 15)
+    assert np.array_equal(engine.index.codes(range(N)), codes)
     assert engine.index.items(range(N)) == Engine.load(run, "cpu").index.items(range(N))
     (result,) = engine.search_encoded(engine.vectors_of(5), SearchOptions(k=N, beams=N, trace=True))
     assert result.mode == "generate" and len(result.hits) == N and result.trace
@@ -164,19 +184,16 @@ def test_ids_from_elsewhere_get_a_decoder_and_a_map_of_their_own_and_say_what_th
         engine.search_encoded(engine.vectors_of(5), SearchOptions(mode="scan"))
     with pytest.raises(UserError, match="was made of something else"):
         table.write_text(table.read_text(encoding="utf-8").replace(",0 0", ",3 14"))
-        ids.main([str(table), str(run), str(tmp_path / "new")])
+        serve_ids(table, run, tmp_path / "new")
     table.write_text("id,codes\nthing 0,1 2\n")
     with pytest.raises(UserError, match="no codes for 59 of 60 items, such as 0:1"):
-        ids.main([str(table), str(run), str(tmp_path / "other")])
+        serve_ids(table, run, tmp_path / "other")
 
 
-def test_ids_of_a_run_with_an_encoder_are_searched_by_words_and_take_no_items(
-    tmp_path, monkeypatch
-):
-    lay_out_by_principal_components(monkeypatch)
+def test_ids_of_a_run_with_an_encoder_are_searched_by_words_and_take_no_items(tmp_path):
     run = publish_tiny_run(tmp_path / "run", fused=True)
     np.save(tmp_path / "ids.npy", np.arange(40).reshape(-1, 1) // [10, 1] % 10)
-    ids.main([str(tmp_path / "ids.npy"), str(run.path), str(tmp_path / "new"), *SMALL_DECODER])
+    serve_ids(tmp_path / "ids.npy", run.path, tmp_path / "new")
     engine = Engine.load(tmp_path / "new", "cpu")
     (result,) = engine.search([Query(text="a dog")], SearchOptions(k=3))
     assert len(result.hits) == 3 and result.query_codes == ()
@@ -191,7 +208,6 @@ def test_ids_are_learned_from_the_queries_whose_targets_are_still_items(
     path, tmp_path, monkeypatch, capsys
 ):
     """path: a trained run, of which an item is gone and to which one was added."""
-    lay_out_by_principal_components(monkeypatch)
     given = []
     fit = decoder.fit
     monkeypatch.setattr(ids.decoder, "fit", lambda *parts: [given.append(parts), fit(*parts)][1])
@@ -211,40 +227,34 @@ def test_ids_are_learned_from_the_queries_whose_targets_are_still_items(
     shutil.copytree(tmp_path / "features", path / "features")
     index = Index.load(Run(path).folder("index"))
     np.save(tmp_path / "ids.npy", np.arange(index.n).reshape(-1, 1) // [10, 1] % 10)
-    ids.main([str(tmp_path / "ids.npy"), str(path), str(tmp_path / "new"), *SMALL_DECODER])
+    serve_ids(tmp_path / "ids.npy", path, tmp_path / "new")
 
     n = index.n
-    assert (
-        f"trained on {n:,} candidates and has {n:,} items, {n - 1:,} of them in common: "
-        in capsys.readouterr().out
-    )
+    said = f"trained on {n:,} candidates and has {n:,} items, {n - 1:,} of them in common: "
+    assert said in capsys.readouterr().out
     _, data, val, targets, settings, *_ = given[0]
     names = [item.id for item in index.items(range(n))]
     first = collection.rows()[0]
     for split, known in (("train", data), ("val", val)):
-        asked = {
-            query.text: {*query.positives} - {gone} for query in collection.queries(split, first)
-        }
-        numbers = {
-            query.text: number for number, query in enumerate(collection.queries(split, first))
-        }
         encoded = np.load(path / "features" / split / "embedding.npy")
+        asked = {
+            query.text: ({*query.positives} - {gone}, vector)
+            for query, vector in zip(collection.queries(split, first), encoded)
+        }
         of_row = np.flatnonzero(known.pairs.rows == 0)
         assert {known.pairs.texts[q] for q in of_row} == {
-            text for text, positives in asked.items() if positives
+            text for text, (positives, _) in asked.items() if positives
         }
         for q in of_row:
-            positives = known.pairs.positives[known.pairs.offsets[q] : known.pairs.offsets[q + 1]]
-            assert {names[row] for row in positives} == asked[known.pairs.texts[q]]
-            assert np.allclose(
-                known.query_files.fused("")[q, 0], encoded[numbers[known.pairs.texts[q]]], atol=1e-2
-            )
+            targeted = known.pairs.positives[known.pairs.offsets[q] : known.pairs.offsets[q + 1]]
+            positives, vector = asked[known.pairs.texts[q]]
+            assert {names[row] for row in targeted} == positives
+            assert np.allclose(known.query_files.fused("")[q, 0], vector, atol=1e-2)
     assert settings.self_queries and len(targets.codes) == n
     assert Engine.load(tmp_path / "new", "cpu").index.n == n
 
 
-def test_a_parquet_file_holds_vectors_texts_and_pictures(tmp_path, monkeypatch):
-    lay_out_by_principal_components(monkeypatch)
+def test_a_parquet_file_holds_vectors_texts_and_pictures(tmp_path):
     table = pyarrow.table({"title": [f"thing {n}" for n in range(N)], "embedding": list(vectors())})
     parquet.write_table(table, tmp_path / "x.parquet")
     main([str(tmp_path / "run"), "--vectors", str(tmp_path / "x.parquet")])
