@@ -222,7 +222,7 @@ def measure_answers(
         "picture shows."
     )
     columns = [Column("instruction"), Column("results"), *RATES]
-    return Table(WHAT_IS_THIS, columns, rows, note), confidence[1]
+    return Table(WHAT_IS_THIS, columns, rows, note), confidence[1]  # as the instruction
 
 
 def rates(right: Sequence[Sequence[bool]], seed: int) -> list[Cell]:

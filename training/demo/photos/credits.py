@@ -35,29 +35,24 @@ def picture_records(data: Path) -> dict[str, tuple[str, Record]]:
     set lacks one.
     """
     pictures = [example["picture"] for example in read_worked_examples() if example["picture"]]
-    records: dict[str, tuple[str, Record]] = {}
-    for name in sorted({picture.partition("/")[0] for picture in pictures}):
-        records |= {
-            f"{name}/{record.id}": (name, record) for record in read_source(data / name).records
-        }
+    records = {
+        f"{name}/{record.id}": (name, record)
+        for name in {picture.partition("/")[0] for picture in pictures}
+        for record in read_source(data / name).records
+    }
     for picture in pictures:
         if picture not in records:
             raise UserError(f"{data} has no picture {picture}; give the folder of the seven sets")
     return {picture: records[picture] for picture in pictures}
 
 
-def write_credits(run: Path, data: Path) -> int:
-    """Write the file; returns the number of pictures. Raises UserError if an item's set may not
-    ship.
-    """
+def write_credits(run: Path, data: Path) -> None:
+    """Write the file. Raises UserError if an item's set may not ship."""
     index = Index.load(Run(run).folder("index"))
     pictures, texts = _grouped(index.items(range(index.n)))
-    shown = sum(map(len, pictures.values()))
+    shown = f"{sum(map(len, pictures.values())):,}"
     lines = (
-        (FOLDER / "credits.md")
-        .read_text(encoding="utf-8")
-        .replace("PICTURES", f"{shown:,}")
-        .splitlines()
+        (FOLDER / "credits.md").read_text(encoding="utf-8").replace("PICTURES", shown).splitlines()
     )
     for terms in SETS.values():
         if not terms.ships:
@@ -66,19 +61,11 @@ def write_credits(run: Path, data: Path) -> int:
                 f"not shipped, {terms.reason}."
             )
     lines += ["", "## Pictures of the worked examples", "", *_table(_example_rows(data))]
-    for name in SETS:
+    for name, terms in SETS.items():
         if name in pictures or name in texts:
-            lines += [
-                "",
-                *_section(
-                    SETS[name],
-                    pictures.get(name, {}),
-                    texts.get(name, 0),
-                    _license_text(data, name),
-                ),
-            ]
+            text = _license_text(data, name)
+            lines += ["", *_section(terms, pictures[name], texts[name], text)]
     write_text(run / FILE, "\n".join(lines) + "\n")
-    return shown
 
 
 def _grouped(items: Iterable[Item]) -> tuple[dict[str, dict[str, Item]], dict[str, int]]:
@@ -117,14 +104,14 @@ def _section(
         yield ""
         yield from (f"> {line}".rstrip() for line in license_text.splitlines())
     facts = {file: json.loads(item.source) for file, item in pictures.items()}
-    credited = {
-        file: own
-        for file, own in facts.items()
-        if {name: own.get(name, "") for name in CREDIT} != terms.facts
+    own = {
+        file: row
+        for file, row in facts.items()
+        if {name: row.get(name, "") for name in CREDIT} != terms.facts
     }
-    if credited:
+    if own:
         yield ""
-        yield from _table(credited)
+        yield from _table(own)
 
 
 def _example_rows(data: Path) -> dict[str, dict[str, str]]:
@@ -136,11 +123,10 @@ def _example_rows(data: Path) -> dict[str, dict[str, str]]:
     for name, record in picture_records(data).values():
         file = Path(record.image).name
         if "set" in record.attributes:
-            rows[file] = photo_facts(record.attributes, flickr, file) | {
-                "title": photo_name(record)
-            }
+            facts, title = photo_facts(record.attributes, flickr, file), photo_name(record)
         else:
-            rows[file] = SETS[name].facts | {"title": record.id}
+            facts, title = SETS[name].facts, record.id
+        rows[file] = facts | {"title": title}
     return rows
 
 
