@@ -208,18 +208,12 @@ def genius_weights(sizes: Sizes) -> Weights:
     return own | decoder_weights(sizes)
 
 
-def save(file: Path, weights: Weights, moments: bool = True, **entries: Any) -> Path:
-    """As the training scripts save; `entries` replace what lies beside the weights."""
-    state = {}
-    for number, tensor in enumerate(weights.values() if moments else ()):
-        averages = torch.zeros_like(tensor), torch.zeros_like(tensor)
-        state[number] = {
-            "step": torch.tensor(9.0),
-            "exp_avg": averages[0],
-            "exp_avg_sq": averages[1],
-        }
+def save(file: Path, weights: Weights, **entries: Any) -> Path:
+    """As the training scripts save, without the moments of the optimizer; `entries` replace what
+    lies beside the weights.
+    """
     beside = {
-        "optimizer": {"state": state, "param_groups": [{"lr": 1e-5, "params": list(state)}]},
+        "optimizer": {"state": {0: {"step": torch.tensor(9.0)}}, "param_groups": [{"lr": 1e-5}]},
         "scheduler": {"last_epoch": 9, "_last_lr": [1e-5]},
         "epoch": 19,
         "scaler": {"scale": 65536.0},
@@ -251,25 +245,13 @@ def omegaconf_names() -> Iterator[Any]:
     of_many = kind("omegaconf.base", "ContainerMetadata")
     of_one = kind("omegaconf.base", "Metadata")
     node = kind("omegaconf.nodes", "AnyNode")
-    facts = {
-        "ref_type": Any,
-        "object_type": dict,
-        "optional": True,
-        "key": None,
-        "flags": {},
-        "flags_root": False,
-    }
-    facts |= {"resolver_cache": defaultdict(dict), "key_type": Any, "element_type": Any}
-    root = built(dictionary, _metadata=built(of_many, **facts), _parent=None, _flags_cache=None)
-    levels = built(
-        node, _metadata=built(of_one, **facts | {"object_type": int}), _parent=root, _val=8
-    )
-    sizes = built(
-        sequence,
-        _metadata=built(of_many, **facts | {"object_type": list}),
-        _parent=root,
-        _content=[levels],
-    )
+    facts = {"object_type": dict, "optional": True, "key": None, "element_type": Any}
+    facts |= {"resolver_cache": defaultdict(dict), "flags": {}}
+    root = built(dictionary, _metadata=built(of_many, **facts), _parent=None)
+    of_levels = built(of_one, **facts | {"object_type": int})
+    levels = built(node, _metadata=of_levels, _parent=root, _val=8)
+    of_sizes = built(of_many, **facts | {"object_type": list})
+    sizes = built(sequence, _metadata=of_sizes, _parent=root, _content=[levels])
     root.__dict__["_content"] = {"codebook_level": levels, "sizes": sizes}
     sys.modules.update(modules)
     try:

@@ -1,7 +1,7 @@
 """The converter of published checkpoints, on files of the documented layout.
 
 Small sizes by default; `pytest -m slow tests/training/paper/test_published.py` does the same at the
-published sizes (ViT-L/14, K = 4096, M = 9, T5-small; 11 GB of disk, 7 of memory).
+published sizes (ViT-L/14, K = 4096, M = 9, T5-small; 4 GB of disk, 7 of memory).
 """
 
 import re
@@ -281,7 +281,7 @@ def test_every_name_is_mapped_or_listed_as_left_out(small, capsys):
 
 def refused(small: Converted, tmp_path: Path, genius: Weights, *more: str) -> str:
     """What the command says of this decoder's checkpoint."""
-    file = files.save(tmp_path / "changed.pth", genius, moments=False)
+    file = files.save(tmp_path / "changed.pth", genius)
     with pytest.raises(UserError) as error:
         run_main(small.folder, tmp_path / "run", *more, genius=file)
     assert not (tmp_path / "run").exists()

@@ -111,11 +111,8 @@ def test_an_entry_has_its_name_and_its_synonyms():
     [
         (DOG, "Two dogs play .", True),
         (DOG, "A hotdog stand .", False),
-        (DOG, "A man .", False),
-        ("Child (kid): a young person.", "Children run .", True),
         ("Child (kid): a young person.", "A kidney .", False),
         ("Hot dog: a frankfurter.", "a dog is hot", False),
-        ("Hot dog: a frankfurter.", "He eats hot dogs .", True),
         ("surfboard", "A man with a surfboard .", True),
         ("", "A man .", False),
     ],
