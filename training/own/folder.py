@@ -178,9 +178,8 @@ def check_changes(changes: Sequence[str], learn: bool) -> None:
     for change in changes:
         if change.startswith("encoder."):
             raise UserError(
-                f"--set {change}: the encoder is used as it is; choose another by "
-                "--model, or train one with: "
-                "python -m training COLLECTION RUN"
+                f"--set {change}: the encoder is used as it is; choose another by --model, or "
+                "train one with: python -m training COLLECTION RUN"
             )
         if change.startswith("seed="):
             raise UserError(f"--set {change}: expected --seed {change.removeprefix('seed=')}")
@@ -252,10 +251,9 @@ def print_unread_texts(collection: Collection) -> None:
     english = [is_english(item.text) for item in collection.all_candidates() if item.text]
     if unread := english.count(False):
         print(
-            f"{unread:,} of {len(english):,} texts are not English, the only language "
-            "that this encoder reads: words "
-            "will hardly find them; for others choose a multilingual encoder by --model, e.g. "
-            "--model xlm-roberta-base-ViT-B-32 --pretrained laion5b_s13b_b90k",
+            f"{unread:,} of {len(english):,} texts are not English, the only language that this "
+            "encoder reads: words will hardly find them; for others choose a multilingual encoder "
+            "by --model, e.g. --model xlm-roberta-base-ViT-B-32 --pretrained laion5b_s13b_b90k",
             flush=True,
         )
 
@@ -302,9 +300,8 @@ def record_sources(run: Run, sources: Sequence[str]) -> None:
         return
     if run.manifest["parts"]:
         raise UserError(
-            f"{run.path} was made from {', '.join(known) or 'another collection'}; name "
-            "another RUN, or "
-            f"add to it: python -m genius.index {run.path} add SOURCE"
+            f"{run.path} was made from {', '.join(known) or 'another collection'}; name another "
+            f"RUN, or add to it: python -m genius.index {run.path} add SOURCE"
         )
     if is_main():
         run.record(sources=list(sources))

@@ -137,8 +137,8 @@ def codes_of_items(table: Path, index: Index) -> np.ndarray:
     if missing := np.flatnonzero(place < 0).tolist():
         raise UserError(
             f"{table} has no codes for {len(missing):,} of {index.n:,} items, such as "
-            f"{items[missing[0]].id}; name "
-            "items as the run does, or by the id of the table that it was made from"
+            f"{items[missing[0]].id}; name items as the run does, or by the id of the table that "
+            "it was made from"
         )
     return ids.codes[place]
 
@@ -205,10 +205,9 @@ def query_sets(run: Run, new: Run, index: Index) -> Sets | None:
         asked += len(known.pairs)
     if not len(common) == len(candidates) == index.n:
         print(
-            f"{run.path} was trained on {len(candidates):,} candidates and has "
-            f"{index.n:,} items, {len(common):,} of "
-            f"them in common: {sum(len(each.pairs) for each in sets):,} of {asked:,} "
-            "queries ask for these",
+            f"{run.path} was trained on {len(candidates):,} candidates and has {index.n:,} items, "
+            f"{len(common):,} of them in common: {sum(len(each.pairs) for each in sets):,} of "
+            f"{asked:,} queries ask for these",
             flush=True,
         )
     data, val = sets

@@ -75,9 +75,8 @@ def why_not(collection: Collection, run: Run) -> UserError | None:
     """Why nothing can be trained, with what the folders' owner can do."""
     if added := Index.load(run.folder("index")).config.grown:
         return UserError(
-            f"{added:,} items were added to {run.path}, which an index of own models "
-            "would lack; put them into the "
-            "folder and name another RUN, or go without --train"
+            f"{added:,} items were added to {run.path}, which an index of own models would lack; "
+            "put them into the folder and name another RUN, or go without --train"
         )
     try:
         if not collection.rows():
@@ -141,9 +140,8 @@ def compare(run: Run, side: Path, collection: Collection, device: str) -> None:
         if split in rates:
             found = rates[split]
             print(
-                f"hit@{K} of {len(own[split]):,} {kind} queries: {found['before']:.1%} "
-                "without training, "
-                f"{found['own']:.1%} by models of the folders' own{end}"
+                f"hit@{K} of {len(own[split]):,} {kind} queries: {found['before']:.1%} without "
+                f"training, {found['own']:.1%} by models of the folders' own{end}"
             )
 
 

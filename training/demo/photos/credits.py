@@ -77,8 +77,7 @@ def _grouped(items: Iterable[Item]) -> tuple[dict[str, dict[str, Item]], dict[st
         if name not in SETS or not SETS[name].ships:
             raise UserError(
                 f"{item.id} is of the set {name or 'unknown'}, which may not ship; set "
-                "index.pool=shipped and make "
-                "the index again"
+                "index.pool=shipped and make the index again"
             )
         if item.image is None:
             texts[name] += 1

@@ -126,8 +126,7 @@ def verdicts(tables: Sequence[AblationTable], results: Results) -> Table:
         list(map(reports.Column, ("the paper says", "in", "here", "difference, points"))),
         rows,
         "Differences of the average over columns, paired by seed. A claim holds, or is "
-        "contradicted, where the 95 % "
-        "interval of its difference excludes 0.",
+        "contradicted, where the 95 % interval of its difference excludes 0.",
     )
 
 
