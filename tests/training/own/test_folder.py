@@ -19,7 +19,6 @@ from genius.index.__main__ import main as index_command
 from genius.index.item_source import ItemSource
 from genius.models.encoder import Encoder
 from genius.models.fusion import Fusion
-from genius.models.pretrained import open_clip_encoder
 from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
 from genius.schema import Query, SearchOptions

@@ -21,7 +21,7 @@ from genius.explore.items import describe_item
 from genius.explore.map_data import read_maps
 from genius.index.__main__ import main as index_command
 from genius.index.store import Index
-from genius.models.encoder import Encoder
+from genius.models.pretrained import open_clip_encoder
 from genius.run import Run
 from genius.schema import Modality, Query, SearchOptions
 from genius.search.engine import Engine
@@ -147,7 +147,7 @@ def test_bad_vectors_are_refused_in_one_sentence_and_leave_no_index(write, said,
 def test_vectors_are_searched_by_words_with_the_model_that_made_them_and_with_no_other(
     tmp_path, model
 ):
-    encoder = Encoder.from_open_clip(f"local-dir:{model}", "").for_inference()
+    encoder = open_clip_encoder(f"local-dir:{model}", "").for_inference()
     made = encoder.encode([None] * 24, [f"{word} {n}" for n in range(4) for word in WORDS[:6]]).text
     unit = F.normalize(made, dim=1).numpy()
     np.save(tmp_path / "x.npy", made.numpy())
