@@ -35,7 +35,6 @@ MAX_IN_MEMORY = 1_000_000  # vectors up to which an index keeps all of them in f
 # Larger collections leave these out: they take long to build, and the embeddings of more items fill
 # a disk.
 MAX_ITEMS = {"HNSW": 100_000, "IVF-PQ": 5_600_000, "flat": 10_000_000}
-BLOCK = 16_384  # IDs that are converted at once
 # vectors that IVF-PQ is trained on; dims that it keeps in a byte
 MAX_TRAINING, DIMS_PER_BYTE = 50_000, 8
 CACHED_PREFIXES = 32_768  # more than 32 queries of 50 beams look up
@@ -49,76 +48,34 @@ AllowedTokens = Callable[[int, Tensor], list[int]]
 class System:
     """A system over one collection, built."""
 
-    # -> rows (b, ·), best first, padded with −1; of transformers, see Generate
+    # -> rows (b, ·), best first, padded with −1; of transformers, codes and scores
     search: Callable[[EncodedQueries], Any]
     bytes_per_item: float  # without the weights of models
 
 
+@dataclass(frozen=True)
 class GeometryLogits(LogitsProcessor):
     """Adds the geometry of the next level's codes, which `IDDecoder` adds to the logits of T5,
     before the softmax.
     """
 
-    def __init__(self, decoder: IDDecoder, z: Tensor, beams: int):
-        """z (b, d); beams: w."""
-        self._decoder, self._z = decoder, z.repeat_interleave(beams, dim=0)  # (b · w, d)
+    decoder: IDDecoder
+    z: Tensor  # (b · w, d)
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         """input_ids (b · w, 1 + level), scores (b · w, V) log-probabilities -> those with
         geometry.
         """
-        config = self._decoder.config
+        config, codebooks = self.decoder.config, self.decoder.codebooks
         level = input_ids.shape[1] - 1
-        residual = self._z
-        codebooks = self._decoder.codebooks
+        residual = self.z
         for token, offset, codebook in zip(input_ids.T[1:], config.offsets, codebooks):
             # clamp: dead ends
             residual = residual - codebook[(token - offset).clamp(0, len(codebook) - 1)]
-        scaled = codeword_scores(residual, codebooks[level]) * self._decoder.log_scales[level].exp()
+        scaled = codeword_scores(residual, codebooks[level]) * self.decoder.log_scales[level].exp()
         start = config.offsets[level]
-        end = config.offsets[level] + len(codebooks[level])
+        end = start + len(codebooks[level])
         return (scores + F.pad(scaled, (start, config.vocabulary - end))).log_softmax(-1)
-
-
-class Generate:
-    """The published search: `generate` of transformers, constrained by a Python callback per
-    beam.
-    """
-
-    def __init__(self, decoder: IDDecoder, allowed: AllowedTokens, beams: int):
-        self._decoder, self._allowed, self._beams = decoder, allowed, beams
-        self._offsets = torch.tensor(decoder.config.offsets)
-
-    @torch.inference_mode()
-    def __call__(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        """features (b, d) -> codes (b, w, M) and scores (b, w). Codes of beams of probability 0 are
-        meaningless.
-        """
-        config, t5 = self._decoder.config, self._decoder.t5
-        processors = LogitsProcessorList(
-            [PrefixConstrainedLogitsProcessor(self._allowed, self._beams)]
-        )
-        if config.geometry:
-            processors.insert(0, GeometryLogits(self._decoder, features.to(t5.device), self._beams))
-        prefix = self._decoder.project(features.to(t5.device)).unflatten(
-            -1, (config.prefix, config.width)
-        )
-        output = t5.generate(
-            inputs_embeds=prefix,
-            attention_mask=torch.ones(prefix.shape[:2], device=prefix.device),
-            num_beams=self._beams,
-            num_return_sequences=self._beams,
-            max_new_tokens=config.levels,
-            length_penalty=0.0,
-            do_sample=False,
-            use_cache=True,
-            logits_processor=processors,
-            return_dict_in_generate=True,
-            output_scores=True,
-        )
-        codes = output.sequences[:, 1:].cpu() - self._offsets  # after the start token
-        shape = len(features), self._beams
-        return codes.view(*shape, config.levels), output.sequences_scores.cpu().view(shape)
 
 
 def trie_callback(pool: Pool, decoder: IDDecoder) -> AllowedTokens:
@@ -152,11 +109,39 @@ def trie_callback(pool: Pool, decoder: IDDecoder) -> AllowedTokens:
 
 
 def transformers_generate(setup: Setup) -> System:
-    decoder, pool = setup.workload.decoder, setup.pool
-    search = Generate(decoder, trie_callback(pool, decoder), setup.beams)
-    return System(
-        lambda queries: search(queries.z), (pool.table.nbytes + pool.trie.nbytes) / setup.items
-    )
+    """The published search: `generate` of transformers, constrained by a Python callback per
+    beam. It finds codes (b, w, M) and scores (b, w); codes of beams of probability 0 are
+    meaningless.
+    """
+    decoder, pool, beams = setup.workload.decoder, setup.pool, setup.beams
+    config, t5 = decoder.config, decoder.t5
+    allowed = trie_callback(pool, decoder)
+
+    @torch.inference_mode()
+    def search(queries: EncodedQueries) -> tuple[Tensor, Tensor]:
+        z = queries.z.to(t5.device)
+        processors = LogitsProcessorList([PrefixConstrainedLogitsProcessor(allowed, beams)])
+        if config.geometry:
+            processors.insert(0, GeometryLogits(decoder, z.repeat_interleave(beams, dim=0)))
+        prefix = decoder.project(z).unflatten(-1, (config.prefix, config.width))
+        output = t5.generate(
+            inputs_embeds=prefix,
+            attention_mask=torch.ones(prefix.shape[:2], device=prefix.device),
+            num_beams=beams,
+            num_return_sequences=beams,
+            max_new_tokens=config.levels,
+            length_penalty=0.0,
+            do_sample=False,
+            use_cache=True,
+            logits_processor=processors,
+            return_dict_in_generate=True,
+            output_scores=True,
+        )
+        codes = output.sequences[:, 1:].cpu() - torch.tensor(config.offsets)  # after the start
+        scores = output.sequences_scores.cpu()
+        return codes.view(len(z), beams, -1), scores.view(len(z), beams)
+
+    return System(search, (pool.table.nbytes + pool.trie.nbytes) / setup.items)
 
 
 def by_ids(mode: str, settle: bool, setup: Setup) -> System:
@@ -209,14 +194,9 @@ def residual_quantizer(setup: Setup) -> System:
     ]
     faiss.copy_array_to_vector(torch.cat(words).cpu().numpy().ravel(), index.rq.codebooks)
     index.is_trained = index.rq.is_trained = True
-    packed = np.empty((setup.items, index.code_size), dtype=np.uint8)
     norms = squared_norms(setup.pool, Codewords(codebooks)).cpu().numpy()
-    for first in range(0, setup.items, BLOCK):
-        codes = table.codes(np.arange(first, min(first + BLOCK, setup.items))).astype(np.int32)
-        codes_at, packed_at, norms_at = (
-            faiss.swig_ptr(array) for array in (codes, packed[first:], norms[first:])
-        )
-        index.rq.pack_codes(len(codes), codes_at, packed_at, -1, norms_at)
+    codes = table.codes(np.arange(setup.items)).astype(np.int32)
+    packed = faiss.pack_bitstrings(np.column_stack([codes, norms.view(np.int32)]), [*widths, 32])
     faiss.copy_array_to_vector(packed.ravel(), index.codes)
     index.ntotal = setup.items
     size = index.code_size + table.rows.itemsize

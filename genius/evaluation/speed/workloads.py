@@ -33,7 +33,7 @@ from genius.trie.pool import Pool
 ID_KINDS = ("uniform", "realistic")  # see above
 BLOCK = 16_384  # vectors in memory at once
 NOISE = 0.1  # length of what is added to the embedding of a copied item
-BRANCHES, LEAF = 30, 30  # of GRACE's structured IDs
+BRANCHES = 30  # of GRACE's structured IDs, and items of a leaf
 
 
 @dataclass(frozen=True)
@@ -177,17 +177,19 @@ def structured_ids(n: int) -> tuple[np.ndarray, tuple[int, ...]]:
     """GRACE's: (n, M) codes of a full tree, the last the number within its leaf; and the codes of
     each level.
     """
-    depth = 0
-    while LEAF * BRANCHES**depth < n:
-        depth += 1
-    leaf, number = np.divmod(np.arange(n), LEAF)
-    path = [leaf // BRANCHES**power % BRANCHES for power in range(depth - 1, -1, -1)]
-    return np.stack([*path, number], axis=1).astype(np.int32), (BRANCHES,) * depth + (LEAF,)
+    levels = 1
+    while BRANCHES**levels < n:
+        levels += 1
+    return digits(n, (BRANCHES,) * levels)
 
 
 def numeric_ids(n: int) -> tuple[np.ndarray, tuple[int, ...]]:
     """GRACE's: (n, M) decimal digits of 0 … n − 1, and the codes of each level."""
-    digits = max(2, len(str(n - 1)))
-    return (np.arange(n)[:, None] // 10 ** np.arange(digits - 1, -1, -1) % 10).astype(np.int32), (
-        10,
-    ) * digits
+    return digits(n, (10,) * max(2, len(str(n - 1))))
+
+
+def digits(n: int, bases: tuple[int, ...]) -> tuple[np.ndarray, tuple[int, ...]]:
+    """(n, M) the numbers 0 … n − 1 in these bases, the first the most significant; and the
+    bases.
+    """
+    return np.stack(np.unravel_index(np.arange(n), bases), axis=1).astype(np.int32), bases
