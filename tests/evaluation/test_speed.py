@@ -2,23 +2,29 @@
 shows it.
 """
 
+import socket
 import statistics
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 
 from genius.errors import UserError
 from genius.evaluation.queries import EncodedSplit
 from genius.evaluation.speed import __main__ as command
 from genius.evaluation.speed import measurements, systems
-from genius.evaluation.speed.__main__ import main
+from genius.evaluation.speed.__main__ import describe_machine, main, processor_name
 from genius.evaluation.speed.measurements import (
     CUT,
+    MIN_ROUNDS,
     SpeedOptions,
     equal_hit_rate,
     fastest_equal,
     figure_4,
     mean_hit_rate,
+    measure_in_turns,
+    median_ratio,
     text_queries,
     whole_query,
 )
@@ -131,6 +137,66 @@ def test_times_are_medians_of_the_rounds(tmp_path, monkeypatch):
     assert (
         columns(table)["batch 1, ms"] == [statistics.median(spent) for spent in times.values()] * 2
     )
+
+
+@pytest.fixture
+def turns(monkeypatch):
+    """Measures systems that take so many seconds for each call: their times and all calls."""
+
+    def measured(seconds, rounds, patience=1e9):
+        now, calls = [0.0], []
+        monkeypatch.setattr(measurements, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+        monkeypatch.setattr(measurements, "PATIENCE", patience)
+
+        def system(name, durations):
+            def search(queries):
+                calls.append((name, queries))
+                now[0] += next(durations)
+
+            return search
+
+        systems = {name: system(name, iter(spent)) for name, spent in seconds.items()}
+        return measure_in_turns(systems, lambda size, at: [at] * size, 4, rounds), calls
+
+    return measured
+
+
+def test_times_are_milliseconds_per_query_without_the_warm_up(turns):
+    times, _ = turns({"a": [99.0, 0.4, 2.0, 0.8, 1.2]}, rounds=4)
+    assert times["a"] == pytest.approx([100.0, 500.0, 200.0, 300.0])
+
+
+def test_systems_take_turns_and_each_round_starts_with_the_next_one_and_has_its_own_queries(turns):
+    _, calls = turns({name: [1.0] * 4 for name in "abc"}, rounds=3)
+    assert [name for name, _ in calls] == list("abcbcacababc")
+    asked = [[0], [1] * 4, [2] * 4, [3] * 4]
+    assert [queries for _, queries in calls] == [each for each in asked for _ in range(3)]
+
+
+def test_a_slow_system_drops_out_after_its_patience_but_not_before_its_minimum_of_rounds(turns):
+    times, _ = turns({"slow": [5.0] * 10, "fast": [0.5] * 10}, rounds=9, patience=12.0)
+    assert [len(times[name]) for name in ("slow", "fast")] == [3, 9]  # 15 s after three rounds
+    impatient, _ = turns({"slow": [5.0] * 10}, rounds=9, patience=0.0)
+    assert len(impatient["slow"]) == MIN_ROUNDS
+
+
+def test_two_systems_are_compared_round_by_round():
+    """The machine is ten times slower in the second round; the ratio of the medians would be 20 /
+    15.
+    """
+    slow, fast = [20.0, 200.0, 20.0], [10.0, 100.0, 15.0, 15.0, 15.0]
+    assert (median_ratio(slow, fast), median_ratio(fast, slow)) == (2.0, 0.5)
+
+
+def test_the_machine_is_named_but_not_the_host(monkeypatch, tmp_path):
+    described = describe_machine(torch.device("cpu"))
+    assert torch.__version__ in described and socket.gethostname() not in described
+    assert processor_name() in described
+    file = tmp_path / "cpuinfo"
+    monkeypatch.setattr(command, "CPUINFO", file)
+    assert processor_name() and socket.gethostname() not in processor_name()  # as on macOS
+    file.write_text("model name\t: Some CPU\nflags\t\t: fpu avx2 avx512fp16\n")
+    assert processor_name() == "Some CPU (avx2)"
 
 
 def by_hand(results, sets) -> float:

@@ -15,11 +15,16 @@ TMPDIR.
 """
 
 import argparse
+import os
+import platform
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import faiss
 import torch
+import transformers
 
 from genius.collections.mbeir import Collection
 from genius.commands import command_parser
@@ -44,16 +49,17 @@ from genius.evaluation.speed.measurements import (
     whole_query,
 )
 from genius.evaluation.speed.systems import SYSTEMS
-from genius.evaluation.speed.timing import describe_machine
 from genius.evaluation.speed.workloads import ID_KINDS, realistic, uniform
 from genius.models.decoder import DecoderConfig
 from genius.reports import Report, program_version
 from genius.run import is_run
 from genius.runtime import keep_freed_memory, usable_device
-from genius.search.batching import leave_cores_to_engines
+from genius.search.batching import engine_thread, leave_cores_to_engines
 from genius.search.engine import Engine
 
 LIMIT = 50  # test queries of each (task, dataset) row
+CPUINFO = Path("/proc/cpuinfo")  # of Linux
+INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")  # that matter for matrix products
 PARTS = (*ID_KINDS, "equal", "figure4", "query")
 
 
@@ -145,6 +151,29 @@ def measure(
         assert queries is not None, "they are of a collection"
         return [equal_hit_rate(engine, queries, options)]
     return figure_4(engine, options) if part == "figure4" else [whole_query(engine, options)]
+
+
+def describe_machine(device: torch.device) -> str:
+    """The machine that is timed and the versions of the libraries, without the name of the host."""
+    versions = [
+        f"{library.__name__} {library.__version__}" for library in (torch, transformers, faiss)
+    ]
+    threads = engine_thread().call(torch.get_num_threads)
+    parts = [processor_name(), f"{threads} of {os.cpu_count()} threads"]
+    if device.type == "cuda":
+        parts.append(torch.cuda.get_device_name(device))
+    return ", ".join([*parts, f"Python {platform.python_version()}", *versions])
+
+
+def processor_name() -> str:
+    """The processor's name, and which of INSTRUCTIONS it has."""
+    try:
+        described = CPUINFO.read_text(encoding="utf-8")
+    except OSError:
+        return platform.processor() or platform.machine()
+    name = re.search(r"^model name\s*:\s*(.+)$", described, re.MULTILINE)
+    known = [flag for flag in INSTRUCTIONS if re.search(rf"\b{flag}\b", described)]
+    return f"{name[1] if name else platform.machine()} ({', '.join(known)})"
 
 
 def chosen(options: argparse.Namespace) -> tuple[tuple[str, ...], SpeedOptions]:

@@ -4,12 +4,13 @@ whole query.
 Shapes: b queries, q queries of a row, n items, K results.
 """
 
-import statistics
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
@@ -29,7 +30,6 @@ from genius.evaluation.speed.systems import (
     dense_of_run,
     ids_of_run,
 )
-from genius.evaluation.speed.timing import measure_in_turns, median_ratio
 from genius.evaluation.speed.workloads import (
     Setup,
     Workload,
@@ -41,11 +41,14 @@ from genius.evaluation.speed.workloads import (
 from genius.metrics.hit_rate import first_hits
 from genius.reports import Axis, Cell, Column, Plot, Series, Table
 from genius.schema import MODES, Modality, Query, SearchOptions
+from genius.search.batching import engine_thread
 from genius.search.candidates import SCANNED
 from genius.search.dense import flat_search
 from genius.search.engine import Engine
 from genius.search.retrieval import EncodedQueries
 
+# a system that has had so many rounds gets no more after so many seconds
+MIN_ROUNDS, PATIENCE = 2, 20.0
 CUT = 5  # k of the hit rate
 BATCH = 64  # queries searched together where time does not matter
 TEXTS = 256  # of the run's items that queries are drawn from
@@ -59,6 +62,9 @@ TEXT, INSTRUCTION = (
 )
 
 Built = TypeVar("Built")
+Queries = TypeVar("Queries")
+Times = list[float]  # milliseconds per query of each round
+Curves = dict[str, dict[int, float]]  # system -> number of items -> what was measured
 Measured = tuple[list[Table], list[Plot]]  # what a measurement gave so far
 
 
@@ -78,53 +84,80 @@ def searches(workload: Workload, options: SpeedOptions) -> Iterator[Measured]:
     """The search alone, of every system at every size and batch size; yields, after each size, all
     sizes so far.
     """
+    title = f"{workload.kind.capitalize()} IDs"
+    note = f"{NOTES[workload.kind]} {NOTES['searches'].format(results=K, scanned=SCANNED)}"
+    columns = [Column("items", "", 0), Column("system")]
+    columns += [Column(f"batch {batch}", "ms", 2) for batch in options.batches]
+    columns += [
+        Column("bytes per item", "", 1),
+        Column("built in", "s", 1),
+        Column("found", "%", 1),
+    ]
     rows: list[list[Cell]] = []
-    times: dict[int, dict[tuple[str, int], float]] = {batch: {} for batch in options.batches}
+    curves: dict[int, Curves] = {batch: defaultdict(dict) for batch in options.batches}
+    queries = workload.draw_queries(JUDGED, 0)
     for items in options.items:
         with TemporaryDirectory() as folder:
             setup, common = timed(Setup.build, workload, items, options.beams, Path(folder))
             names = [name for name in options.systems if items <= MAX_ITEMS.get(name, items)]
-            queries = workload.draw_queries(JUDGED, 0)
             nearest = None
             if set(names) & {*DENSE} or (workload.kind == "realistic" and items <= MAX_JUDGED):
                 nearest = flat_search(setup.embeddings, queries.embeddings.cpu().numpy(), 1)[1]
             built = {name: timed(SYSTEMS[name], setup) for name in names}
-            for batch in options.batches:
+            systems = {name: system.search for name, (system, _) in built.items()}
+            for batch, of_batch in curves.items():
                 print(f"{workload.kind} IDs, {items:,} items, batch {batch}", flush=True)
-                systems = {name: system.search for name, (system, _) in built.items()}
-                for name, spent in measure_in_turns(
-                    systems, workload.draw_queries, batch, options.rounds
-                ).items():
-                    times[batch][name, items] = statistics.median(spent)
+                draw = workload.draw_queries
+                times = measure_in_turns(systems, draw, batch, options.rounds)
+                for name, spent in times.items():
+                    of_batch[name][items] = median(spent)
             for name, (system, seconds) in built.items():
                 seconds += 0 if name in DENSE else common
                 found = None
                 if nearest is not None and workload.kind == "realistic" and name != "transformers":
                     found = float((system.search(queries) == nearest).any(axis=1).mean())
-                spent = [times[batch][name, items] for batch in options.batches]
-                rows.append([items, name, *spent, system.bytes_per_item, seconds, found])
-        columns = [
-            Column("items", "", 0),
-            Column("system"),
-            *(Column(f"batch {batch}", "ms", 2) for batch in times),
-        ]
-        columns += [
-            Column("bytes per item", "", 1),
-            Column("built in", "s", 1),
-            Column("found", "%", 1),
-        ]
-        title = f"{workload.kind.capitalize()} IDs"
+                medians = [of_batch[name][items] for of_batch in curves.values()]
+                rows.append([items, name, *medians, system.bytes_per_item, seconds, found])
         plots = [
-            lines(
-                f"{title}, batch {batch}, ms per query",
-                cells,
-                Axis("items", log=True),
-                "ms per query",
-            )
-            for batch, cells in times.items()
+            lines(f"{title}, batch {batch}, ms per query", of_batch, "items", "ms per query")
+            for batch, of_batch in curves.items()
         ]
-        note = f"{NOTES[workload.kind]} {NOTES['searches'].format(results=K, scanned=SCANNED)}"
         yield [Table(title, columns, list(rows), note)], plots
+
+
+def measure_in_turns(
+    systems: dict[str, Callable[[Queries], Any]],
+    draw_queries: Callable[[int, int], Queries],
+    batch: int,
+    rounds: int,
+) -> dict[str, Times]:
+    """Time each system, if there are any, on one batch per round: milliseconds per query.
+
+    A processor's speed changes from minute to minute, and between processes by more than the
+    systems differ. So every round times each system once, on queries that no other round has, and
+    starts with the next system. Compare medians over rounds, and two systems by the median of their
+    ratios in each round. draw_queries: (batch size, round) -> queries. A system returns when its
+    results are complete; each answers one query of round 0 first, which is not timed.
+    """
+    call = engine_thread().call  # as fast as on the page, see batching.py
+    names = list(systems)
+    times: dict[str, Times] = {name: [] for name in systems}
+    for search in systems.values():
+        call(partial(search, draw_queries(1, 0)))
+    for number in range(1, rounds + 1):
+        queries = draw_queries(batch, number)
+        names = names[1:] + names[:1]
+        for name in names:
+            spent = times[name]
+            if len(spent) < MIN_ROUNDS or sum(spent) * batch <= 1000 * PATIENCE:
+                _, seconds = call(partial(timed, systems[name], queries))
+                spent.append(1000 * seconds / batch)
+    return times
+
+
+def median_ratio(slow: Times, fast: Times) -> float:
+    """How many times as long the first take: the median over the rounds that both had."""
+    return median(longer / shorter for longer, shorter in zip(slow, fast))
 
 
 def timed(build: Callable[..., Built], *given: Any) -> tuple[Built, float]:
@@ -133,86 +166,60 @@ def timed(build: Callable[..., Built], *given: Any) -> tuple[Built, float]:
     return build(*given), time.perf_counter() - start
 
 
-def lines(title: str, cells: dict[tuple[str, int], float], x: Axis, y: str) -> Plot:
+def lines(title: str, curves: Curves, x: str, y: str) -> Plot:
     """A line for each system."""
-    series = []
-    for name in dict.fromkeys(name for name, _ in cells):
-        sizes = [size for system, size in cells if system == name]
-        series.append(
-            Series(name, [float(size) for size in sizes], [cells[name, size] for size in sizes])
-        )
-    return Plot(title, "lines", x, Axis(y, log=True), series)
+    series = [
+        Series(name, [float(size) for size in of_system], list(of_system.values()))
+        for name, of_system in curves.items()
+    ]
+    return Plot(title, "lines", Axis(x, log=True), Axis(y, log=True), series)
 
 
 def equal_hit_rate(engine: Engine, queries: EncodedSplit, options: SpeedOptions) -> Measured:
     """IDs and dense search on the run's own test queries in the global pool: time and memory at
     equal hit rate.
     """
-    dense = dense_of_run(engine)
-    systems = ids_of_run(engine) | dense
+    by_ids, dense = ids_of_run(engine), dense_of_run(engine)
+    systems = by_ids | dense
     rates = {name: mean_hit_rate(system, queries) for name, system in systems.items()}
     searches = {name: system.search for name, system in systems.items()}
     draw = sampled(queries.encoded, options.seed)
-    times = {
-        batch: measure_in_turns(searches, draw, batch, options.rounds) for batch in options.batches
-    }
-    medians = {
-        batch: {name: statistics.median(spent) for name, spent in times[batch].items()}
-        for batch in times
-    }
-    rows: list[list[Cell]] = [
-        [
-            name,
-            rates[name],
-            *(medians[batch][name] for batch in options.batches),
-            system.bytes_per_item,
-        ]
-        for name, system in systems.items()
-    ]
+    rows: list[list[Cell]] = [[name, rates[name]] for name in systems]
     columns = [Column("system"), Column(f"hit@{CUT}", "%", 1, "high")]
-    columns += [Column(f"batch {batch}", "ms", 2, "low") for batch in options.batches]
-    facts = {
-        "items": engine.index.n,
-        "queries": len(queries.cuts),
-        "rows": len(queries.sets),
-        "cut": CUT,
-    }
-    note = NOTES["equal"].format(**facts)
-    tables = [Table("On the run", [*columns, Column("bytes per item", "", 0, "low")], rows, note)]
-    plots = []
+    tables, plots = [], []
     for batch in options.batches:
+        times = measure_in_turns(searches, draw, batch, options.rounds)
+        medians = {name: median(spent) for name, spent in times.items()}
+        columns.append(Column(f"batch {batch}", "ms", 2, "low"))
+        for row, spent in zip(rows, medians.values(), strict=True):
+            row.append(spent)
         pairs: list[list[Cell]] = []
+        for name, system in by_ids.items():
+            equal = fastest_equal(name, dense, rates, medians)
+            pair: list[Cell] = ["none finds as much", None, None]
+            if equal:
+                bytes_ratio = system.bytes_per_item / dense[equal].bytes_per_item
+                pair = [equal, median_ratio(times[name], times[equal]), bytes_ratio]
+            pairs.append([name, *pair])
+        factors = [Column("× its time", "", 2), Column("× its bytes", "", 2)]
+        compared = [Column("IDs"), Column("equaled by"), *factors]
+        title = f"At equal hit rate, batch {batch}"
+        tables.append(Table(title, compared, pairs, NOTES["equaled_by"]))
+        settings = defaultdict(list)  # of an index: one line
         for name in systems:
-            if name not in dense:
-                equal = fastest_equal(name, dense, rates, medians[batch])
-                slower = median_ratio(times[batch][name], times[batch][equal]) if equal else None
-                more = (
-                    systems[name].bytes_per_item / systems[equal].bytes_per_item if equal else None
-                )
-                pairs.append([name, equal or "none finds as much", slower, more])
-        columns = [
-            Column("IDs"),
-            Column("equaled by"),
-            Column("× its time", "", 2),
-            Column("× its bytes", "", 2),
+            settings[name.split(",")[0] if name in dense else name].append(name)
+        series = [
+            Series(kind, [medians[name] for name in names], [rates[name] for name in names])
+            for kind, names in settings.items()
         ]
-        tables.append(
-            Table(f"At equal hit rate, batch {batch}", columns, pairs, NOTES["equaled_by"])
-        )
-        kinds = {name: name.split(",")[0] if name in dense else name for name in systems}
-        series = []  # a line for all settings of an index
-        for kind in dict.fromkeys(kinds.values()):
-            names = [name for name in systems if kinds[name] == kind]
-            series.append(
-                Series(
-                    kind, [medians[batch][name] for name in names], [rates[name] for name in names]
-                )
-            )
-        title = f"Hit rate by time, batch {batch}"
-        plots.append(
-            Plot(title, "lines", Axis("ms per query", log=True), Axis(f"hit@{CUT}", "%"), series)
-        )
-    return tables, plots
+        axes = Axis("ms per query", log=True), Axis(f"hit@{CUT}", "%")
+        plots.append(Plot(f"Hit rate by time, batch {batch}", "lines", *axes, series))
+    for row, system in zip(rows, systems.values(), strict=True):
+        row.append(system.bytes_per_item)
+    columns.append(Column("bytes per item", "", 0, "low"))
+    facts = {"items": engine.index.n, "queries": len(queries.cuts), "rows": len(queries.sets)}
+    note = NOTES["equal"].format(**facts, cut=CUT)
+    return [Table("On the run", columns, rows, note), *tables], plots
 
 
 def mean_hit_rate(system: System, queries: EncodedSplit) -> float:
@@ -269,36 +276,33 @@ def figure_4(engine: Engine, options: SpeedOptions) -> Iterator[Measured]:
         embeddings = features.embedding()
         return EncodedQueries(None, embeddings, engine.fusion(features) if fuse else embeddings)
 
-    def from_text(
-        name: str, workload: Workload, items: int, folder: Path, fuse: bool
-    ) -> Callable[[list[Query]], Any]:
-        search = SYSTEMS[name](Setup.build(workload, items, options.beams, folder)).search
+    def from_text(name: str, setup: Setup, fuse: bool) -> Callable[[list[Query]], Any]:
+        search = SYSTEMS[name](setup).search
         return lambda drawn: search(encode(drawn, fuse))
 
     title = "The paper's Figure 4, queries per second by number of candidates"
-    cells: dict[tuple[str, int], float] = {}
+    curves: Curves = defaultdict(dict)
     for items in options.items:
         print(f"Figure 4, {items:,} candidates", flush=True)
         with TemporaryDirectory() as folder:
+            setup = Setup.build(workload, items, options.beams, Path(folder))
             systems = {
-                "CLIP + flat": from_text("flat", workload, items, Path(folder), fuse=False),
-                "GENIUS": from_text("generate", workload, items, Path(folder), fuse=True),
-                "GENIUS, both (ours)": from_text("both", workload, items, Path(folder), fuse=True),
-                "GENIUS, scan (ours)": from_text("scan", workload, items, Path(folder), fuse=True),
+                "CLIP + flat": from_text("flat", setup, fuse=False),
+                "GENIUS": from_text("generate", setup, fuse=True),
+                "GENIUS, both (ours)": from_text("both", setup, fuse=True),
+                "GENIUS, scan (ours)": from_text("scan", setup, fuse=True),
             }
             for kind, scheme in (("structured", structured_ids), ("numeric", numeric_ids)):
                 rival = workload.with_random_decoder(*scheme(items), options.seed)
-                systems[f"GRACE's {kind} IDs"] = from_text(
-                    "generate", rival, items, Path(folder), fuse=False
-                )
+                setup = Setup.build(rival, items, options.beams, Path(folder))
+                systems[f"GRACE's {kind} IDs"] = from_text("generate", setup, fuse=False)
             times = measure_in_turns(systems, draw, batch, options.rounds)
-        cells |= {(name, items): 1000 / statistics.median(spent) for name, spent in times.items()}
-        plot = lines(title, cells, Axis("candidates", log=True), "queries per second")
-        sizes = sorted({size for _, size in cells})
-        columns = [Column("system"), *(Column(f"{size:,} items", "", 2, "high") for size in sizes)]
-        rows: list[list[Cell]] = [
-            [name, *(cells.get((name, size)) for size in sizes)] for name in systems
-        ]
+        for name, spent in times.items():
+            curves[name][items] = 1000 / median(spent)
+        columns = [Column("system")]
+        columns += [Column(f"{size:,} items", "", 2, "high") for size in curves["GENIUS"]]
+        rows: list[list[Cell]] = [[name, *speeds.values()] for name, speeds in curves.items()]
+        plot = lines(title, curves, "candidates", "queries per second")
         yield [Table(title, columns, rows, note)], [plot]
 
 
@@ -361,8 +365,6 @@ def whole_query(engine: Engine, options: SpeedOptions) -> Measured:
         "whole query: picture and text": partial(whole, TEXT, True),
     }
     times = measure_in_turns(stages, draw, 1, options.rounds)
-    rows: list[list[Cell]] = [
-        [name, statistics.median(spent), min(spent)] for name, spent in times.items()
-    ]
+    rows: list[list[Cell]] = [[name, median(spent), min(spent)] for name, spent in times.items()]
     columns = [Column("one query"), Column("median", "ms", 1), Column("least", "ms", 1)]
     return [Table("One query", columns, rows, f"Batch 1, {engine.index.n:,} items.")], []
