@@ -142,30 +142,28 @@ def search_pools(
     index = engine.index
     headline = next(kind for kind, _ in pools)
     targets = training_targets(collection, index)
-    distinct = {rows.tobytes(): rows for rows in pools.values()}
-    uses: dict[bytes, dict[int, list[PoolKind]]] = {
-        content: defaultdict(list) for content in distinct
-    }
-    for (kind, number), rows in pools.items():
-        uses[rows.tobytes()][number].append(kind)
-    measured: dict[tuple[PoolKind, int], dict[int, RowFigures]] = defaultdict(dict)
-    for content, rows in tqdm(distinct.items(), desc="search pools", unit="pool"):
+    uses = defaultdict(list)  # the rows of a pool -> where it is searched
+    for use, rows in pools.items():
+        uses[rows.tobytes()].append(use)
+    measured: dict[tuple[PoolKind, int, int], RowFigures] = {}
+    for same in tqdm(uses.values(), desc="search pools", unit="pool"):
+        rows = pools[same[0]]
         pool = engine.pool if len(rows) == index.n else index.pool(rows, engine.device)
         searched = SearchedPool(engine, pool, rows, options.systems)
-        for number, kinds in uses[content].items():
+        for number in dict.fromkeys(number for _, number in same):
+            kinds = [kind for kind, of in same if of == number]
             queries, asked = encoded.sets[number], encoded.rows[number]
             of_sizes = searched.search(asked, queries.qrels, options.beams)
             for beams, found in zip(options.beams, of_sizes, strict=True):
                 rng = np.random.default_rng((options.seed, number))
                 figures = row_figures(found, queries, rows, targets, rng)
                 if options.every_phrasing and headline in kinds and beams == options.beams[-1]:
-                    figures = replace(
-                        figures, **measure_phrasings(searched, collection, queries, beams)
-                    )
-                for kind in kinds:
-                    measured[kind, beams][number] = figures
+                    phrased = measure_phrasings(searched, collection, queries, beams)
+                    figures = replace(figures, **phrased)
+                measured |= {(kind, beams, number): figures for kind in kinds}
+    numbers = range(len(encoded.sets))
     return [
-        pool_figures(kind, beams, [figures for _, figures in sorted(measured[kind, beams].items())])
+        pool_figures(kind, beams, [measured[kind, beams, number] for number in numbers])
         for kind in dict.fromkeys(kind for kind, _ in pools)
         for beams in options.beams
     ]
