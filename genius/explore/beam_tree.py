@@ -1,6 +1,7 @@
-"""The tree of prefixes that a beam search considered, built from the search's own trace.
+"""The tree of prefixes that a beam search considered, built from the search's own trace, and the
+path of a hit through it.
 
-Shapes: t prefixes of a tree, M levels, w open beams of a level.
+Shapes: t prefixes of a tree, M levels, w open beams of a level, n items of the index.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,8 @@ from typing import Self
 
 import numpy as np
 
-from genius.schema import LevelTrace
+from genius.explore.items import EXACT_ITEMS
+from genius.schema import Hit, LevelTrace
 
 DEAD_ENDS = 2  # prefixes of each unsuccessful fate that `best` keeps per level
 
@@ -36,7 +38,6 @@ class BeamTree:
     score: np.ndarray  # (t,) score that ranks the beams, summed over the prefix
     items: np.ndarray  # (t,) number of items with this prefix
     masked: np.ndarray  # (t,) probability that the trie masked when this code was chosen
-    log_valid: np.ndarray  # (t,) logarithm of what it left, to all codes that continue an ID
     fate: np.ndarray  # (t,) Fate
     # (M,) `masked` averaged over the beams of a level, weighted by their probability
     mass: np.ndarray
@@ -117,7 +118,6 @@ def beam_tree(trace: Sequence[LevelTrace]) -> BeamTree:
                 level.score,
                 level.items,
                 level.masked[level.parent],
-                level.log_valid[level.parent],
                 np.where(level.kept, Fate.ENDED, Fate.DROPPED),
             )
         )
@@ -139,3 +139,41 @@ def _with_ancestors(chosen: np.ndarray, parent: np.ndarray) -> np.ndarray:
         if chosen[number] and parent[number] >= 0:
             chosen[parent[number]] = True
     return chosen
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The path of a hit in an exact beam search, and its rank in dense search."""
+
+    hit: Hit
+    path: np.ndarray  # (≤ M,) tree indices of its ID's prefixes that the search considered
+    beam: int | None  # rank of its ID among the generated IDs, from 1; None: not generated
+    bucket: int | None  # items with its ID; None: the search did not reach it
+    best: tuple[int, ...]  # the best generated ID
+    shared: int  # length of the common prefix of its ID and the best one
+    items: int  # n
+    dense_rank: int  # rank among all items, from 1
+
+    @property
+    def dense_rank_is_exact(self) -> bool:
+        return self.items <= EXACT_ITEMS
+
+
+def explain(hit: Hit, tree: BeamTree, items: int, dense_rank: int) -> Explanation:
+    """Explain a hit. tree: all prefixes that an exact search for its query considered."""
+    path = tree.lineage(hit.codes)
+    whole = len(path) == tree.levels
+    last = path[-1:]
+    generated = whole and tree.fate[last[0]] == Fate.FOUND
+    best = tree.prefixes()[int(np.flatnonzero(tree.level == tree.levels - 1)[0])]
+    differs = np.flatnonzero(np.array(best) != np.array(hit.codes))
+    return Explanation(
+        hit,
+        path,
+        int(tree.place[last[0]]) if generated else None,
+        int(tree.items[last[0]]) if whole else None,
+        best,
+        int(differs[0]) if len(differs) else tree.levels,
+        items,
+        dense_rank,
+    )

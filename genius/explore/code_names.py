@@ -24,7 +24,7 @@ from genius.explore.code_patterns import format_pattern
 from genius.explore.code_profile import Profiles
 from genius.explore.code_search import CodeSearch
 from genius.explore.playing import photographs_first
-from genius.explore.word_fits import MIN_ITEMS, MIXED, WORDS, Naming, spread
+from genius.explore.word_fits import MIN_ITEMS, MIXED, WORDS, Naming
 from genius.files import write_compact
 from genius.reading import EXACT, damage_explained, read_json
 from genius.run import Run
@@ -37,7 +37,6 @@ COMMAND = "python -m training.names RUN"
 FILE = "names.json"
 PICTURES = 2  # of a name
 TYPICAL = 6  # pictures nearest to the mean, of which these are
-SAMPLE = 200  # items of a prefix that words are tried on
 MOST = 5_000  # prefixes, the shortest first
 
 
@@ -79,16 +78,12 @@ def code_names(profiles: Profiles, forced: bool) -> dict[Pattern, CodeName]:
         codes, counts = profiles.table.match(parent).children()
         for code in codes[counts >= MIN_ITEMS][: MOST - len(names)].tolist():
             matches = profiles.table.match((*parent, code))
-            named = Naming((), 0, 0) if forced and not parent else naming_of(profiles, matches)
+            needs_name = not forced or parent
+            named = profiles.words.naming(matches.rows) if needs_name else Naming((), 0, 0)
             pictures = typical_pictures(profiles, matches)
             names[matches.pattern] = CodeName(named.words, named.fits, named.checked, pictures)
             parents.append(matches.pattern)
     return names
-
-
-def naming_of(profiles: Profiles, matches: Matches) -> Naming:
-    """The words of the items that match."""
-    return profiles.words.naming(spread(matches.rows, SAMPLE))
 
 
 def typical_pictures(profiles: Profiles, matches: Matches) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
-"""Describe an item: text, ID, factors and nearest items; find its row; use it as a query.
+"""Describe an item: text, ID, factors and nearest items; find its row and its rank in dense search;
+use it as a query.
 
-Shapes: n items, d embedding dim, M levels.
+Shapes: n items, m requested items, d embedding dim, M levels.
 """
 
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ import torch
 
 from genius.collections.images import open_image
 from genius.errors import UserError, quoted
+from genius.index.segments import Vectors
 from genius.index.store import Index
 from genius.schema import UNREAD, Query, SearchOptions, SearchResult, source_fields
 from genius.search.checks import MAX_TEXT
@@ -19,6 +21,9 @@ from genius.search.engine import Engine
 from genius.search.retrieval import EncodedQueries
 
 EXACT_ITEMS = 200_000  # items; in a larger index describing an item does not read all embeddings
+BLOCK_ROWS = 16_384  # embeddings in memory at once
+# embeddings read from an index too large for exact ranks; adjacent rows per read
+SAMPLE, RUN = 100_000, 64
 APPROXIMATE = SearchOptions(mode="scan", k=500, order="cosine")
 WEIGHTS = tuple(step / 20 for step in range(20, -1, -1))  # from only the query to only the item
 
@@ -65,6 +70,38 @@ def nearest_items(engine: Engine, row: int, k: int) -> tuple[np.ndarray, np.ndar
         cosines = np.asarray(index.embeddings[rows], dtype=np.float32) @ vector[0]
     others = (rows != row) & (rows >= 0)
     return cosines[others][:k], rows[others][:k]
+
+
+def dense_ranks(embeddings: Vectors, query: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """(m,) ranks of the items at `rows` (m,) in dense search: 1 + the number of items with a larger
+    cosine.
+
+    Exact for up to EXACT_ITEMS items; above, estimated from an evenly spread sample.
+    embeddings (n, d) fp16, memory-mapped; query (d,); both normalized.
+    """
+    query = query.astype(np.float32)
+    asked, place = np.unique(_cosines(embeddings[rows], query), return_inverse=True)  # ascending
+    # histogram of items by how many asked cosines they exceed
+    above = np.zeros(len(asked) + 1, dtype=np.int64)
+    compared = np.arange(len(embeddings))
+    if len(embeddings) > EXACT_ITEMS:
+        compared = (
+            np.linspace(0, len(embeddings) - RUN, SAMPLE // RUN).astype(int)[:, None]
+            + np.arange(RUN)
+        ).ravel()
+    for part in np.array_split(compared, -(-len(compared) // BLOCK_ROWS)):
+        above += np.bincount(
+            np.searchsorted(asked, _cosines(embeddings[part], query)), minlength=len(above)
+        )
+    larger = above[::-1].cumsum()[::-1][1:]  # for each asked cosine: number of items above it
+    return 1 + larger[place] * len(embeddings) // len(compared)
+
+
+def _cosines(embeddings: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """(n, d), (d,) -> (n,). einsum, so that the cosine of a vector does not depend on the block it
+    is in.
+    """
+    return np.einsum("nd,d->n", embeddings.astype(np.float32), query)
 
 
 def source_facts(source: str) -> list[tuple[str, str]]:

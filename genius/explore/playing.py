@@ -5,7 +5,6 @@ Shapes: s items shown.
 """
 
 import random
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
@@ -83,7 +82,8 @@ def guess(profiles: Profiles, row: int) -> list[Group]:
         pictured = others[profiles.index.modalities[others] != Modality.TEXT]
         shown = photographs_first(profiles, spread(pictured, SAMPLE), SAMPLE)
         shown = spread(np.array(shown[: max(SHOWN, len(shown) // 2)]), SHOWN).tolist()
-        steps.append(Group(matches.pattern, len(matches), naming(profiles, matches.rows), shown))
+        name = profiles.words.naming(matches.rows)
+        steps.append(Group(matches.pattern, len(matches), name, shown))
         if len(matches) == 1 or (length > 1 and steps[-2].items == len(matches) <= SHOWN):
             break
     return steps
@@ -162,15 +162,11 @@ def longest(table: CodeTable, start: Pattern, further: Sequence[int]) -> Pattern
     return start
 
 
-def naming(profiles: Profiles, rows: np.ndarray) -> Naming:
-    """The words of the items at these rows (s,)."""
-    return profiles.words.naming(spread(rows, SAMPLE))
-
-
 def _group(profiles: Profiles, pattern: Pattern) -> Group:
     matches = profiles.table.match(pattern)
     rows = np.sort(spread(matches.rows, SAMPLE))
-    return Group(pattern, len(matches), naming(profiles, rows), typical_rows(profiles, rows, SHOWN))
+    shown = typical_rows(profiles, rows, SHOWN)
+    return Group(pattern, len(matches), profiles.words.naming(rows), shown)
 
 
 @dataclass(frozen=True)
@@ -189,11 +185,9 @@ def relatives(table: CodeTable, pattern: Pattern) -> Relatives:
     child = (*pattern, int(codes[counts.argmax()])) if len(codes) else None
     if not pattern:
         return Relatives(None, None, None, child)
-    *before, code = pattern
-    parent = tuple(before)
-    siblings = np.unique(table.match(trimmed(parent)).codes(len(parent))).tolist()
-    place = bisect_left(siblings, code)
-    after = bisect_right(siblings, code)
-    previous = (*parent, siblings[place - 1]) if place else None
-    following = (*parent, siblings[after]) if after < len(siblings) else None
+    parent, code = pattern[:-1], pattern[-1]
+    siblings = np.unique(table.match(trimmed(parent)).codes(len(parent)))
+    before, after = siblings[siblings < code].tolist(), siblings[siblings > code].tolist()
+    previous = (*parent, before[-1]) if before else None
+    following = (*parent, after[0]) if after else None
     return Relatives(trimmed(parent), previous, following, child)

@@ -24,6 +24,7 @@ from genius.index.store import Index
 from genius.schema import Modality
 
 Encode = Callable[[list[str]], np.ndarray]  # words -> embeddings (w, d)
+Words = Sequence[int] | slice  # by their places
 
 SAMPLED = 20_000  # items from which words and limits are learned
 WHOLE = 100_000  # items; of a larger index, items are looked at when they are asked for
@@ -42,6 +43,7 @@ MIN_WEIGHT = 0.5  # of a further word of a name, compared with the first
 PART = 0.15  # share that each word fits, where no word fits MIN_SHARE, but several together do
 TRIED = 20  # such words
 WORDS = 3  # of a name
+SAMPLE = 200  # items that words of a name are tried on
 MIXED = "mixed"
 
 WORD = re.compile(r"[a-z]{3,}")
@@ -171,15 +173,16 @@ class WordFits:
     def _whole(self) -> csr_matrix:
         return self._of(np.arange(self.index.n))
 
-    def of(self, rows: np.ndarray) -> csr_matrix:
-        """(s, w) 1 where a word fits an item of rows (s,)."""
-        return self._whole[rows] if self.index.n <= WHOLE else self._of(rows)
+    def of(self, rows: np.ndarray, words: Words = slice(None)) -> csr_matrix:
+        """(s, words) 1 where some words, or all, fit an item of rows (s,)."""
+        if self.index.n <= WHOLE:
+            return self._whole[rows][:, words]
+        return self._of(rows, words)
 
-    def _of(self, rows: np.ndarray, words: Sequence[int] | slice = slice(None)) -> csr_matrix:
-        """(s, words) 1 where some words, or all, fit."""
+    def _of(self, rows: np.ndarray, words: Words = slice(None)) -> csr_matrix:
         return vstack([self._block(part, words) for part in _blocks(rows)], format="csr")
 
-    def _block(self, rows: np.ndarray, words: Sequence[int] | slice) -> csr_matrix:
+    def _block(self, rows: np.ndarray, words: Words) -> csr_matrix:
         having = self._having(rows)[:, words]
         if self.near is None:
             return having
@@ -196,7 +199,8 @@ class WordFits:
         return csr_matrix((ones, columns, ends), shape=(len(rows), len(self.words)))
 
     def naming(self, rows: np.ndarray) -> Naming:
-        """The name of the items at these rows (s,)."""
+        """The name of the items at these rows (s,), or of a sample of them."""
+        rows = spread(rows, SAMPLE)
         fits = self.of(rows)
         few = min(MIN_ITEMS, len(rows))
         counts = np.asarray(fits.sum(0)).ravel()
@@ -220,8 +224,7 @@ class WordFits:
         words = [self.number[word] for word in texts if word in self.number]
         if not words or len(words) < len(texts):
             return np.zeros(len(rows), dtype=bool)
-        fits = self._whole[rows][:, words] if self.index.n <= WHOLE else self._of(rows, words)
-        return np.asarray(fits.sum(1)).ravel() == len(words)
+        return np.asarray(self.of(rows, words).sum(1)).ravel() == len(words)
 
     def weights(self, counts: np.ndarray, items: int | np.ndarray) -> np.ndarray:
         """(…, w) how telling words are that fit so many items: counts (…, w), of so many `items`, a

@@ -3,7 +3,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from genius.explore.beam_tree import DEAD_ENDS, Fate, beam_tree
+from genius.explore.beam_tree import DEAD_ENDS, Fate, beam_tree, explain
+from genius.schema import Query, SearchOptions
 from genius.search.beam import beam_search
 from genius.trie.ids import IDTable
 from genius.trie.trie import Trie
@@ -145,3 +146,39 @@ def test_the_best_are_few_lineages_and_little_else(tree, found, query):
         and max(Counter(others).values()) <= DEAD_ENDS
     )
     assert drawn.mass is tree.mass
+
+
+# the path of a hit
+
+QUERY = Query(text="A red dog.")
+
+
+def test_an_explanation_agrees_with_the_search(engine):
+    (result,) = engine.search([QUERY], SearchOptions(beams=7, k=20, trace=True))
+    tree = beam_tree(result.trace)
+    ids = [generated.codes for generated in result.generated]
+    for hit in result.hits:
+        told = explain(hit, tree, engine.index.n, dense_rank=3)
+        generated = result.generated[told.beam - 1]
+        assert generated.codes == hit.codes and generated.bucket == told.bucket
+        assert tree.log_prob[told.path[-1]] == pytest.approx(generated.log_prob, abs=1e-5)
+        assert hit.codes[: told.shared] == ids[0][: told.shared]
+        assert told.shared == 4 or hit.codes[told.shared] != ids[0][told.shared]
+        assert (told.best, told.dense_rank, told.items) == (ids[0], 3, 40)
+
+
+def test_a_hit_that_exact_search_does_not_generate_has_no_beam(engine):
+    narrow, whole = (
+        engine.search([QUERY], SearchOptions(beams=beams, k=40, trace=True))[0]
+        for beams in (4, 200)
+    )
+    tree = beam_tree(narrow.trace)
+    bucket = {generated.codes: generated.bucket for generated in whole.generated}
+    reasons = [explain(hit, tree, 40, 1) for hit in whole.hits]
+    assert {told.beam for told in reasons} == {None, 1, 2, 3, 4}
+    for told in reasons:
+        assert (told.bucket is None) == (len(told.path) < 4) and told.bucket in (
+            None,
+            bucket[told.hit.codes],
+        )
+    assert {told.bucket is None for told in reasons if told.beam is None} == {True, False}

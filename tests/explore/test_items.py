@@ -5,11 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from genius.errors import UserError
 from genius.explore import items
 from genius.explore.items import (
     WEIGHTS,
+    dense_ranks,
     describe_item,
     interpolate,
     interpolated,
@@ -21,6 +23,7 @@ from genius.explore.items import (
 from genius.index.store import Index
 from genius.schema import Modality, Query, SearchOptions, provenance_of
 from genius.search import candidates
+from genius.search.dense import flat_search
 from genius.search.engine import Engine
 from tests.search.tiny import publish_tiny_run
 from tests.ui.fake_engine import FakeEngine
@@ -89,6 +92,39 @@ def test_in_a_large_index_neighbors_are_found_without_reading_all_embeddings(tmp
         )
         shared += len(both)
     assert shared > 20 * 8 / 2
+
+
+def vectors(n: int, dim: int = 5) -> np.ndarray:
+    return torch.nn.functional.normalize(
+        torch.randn(n, dim, generator=torch.Generator().manual_seed(n)), dim=1
+    ).numpy()
+
+
+@pytest.mark.parametrize("block", [7, 50, 1000])
+def test_dense_ranks_agree_with_dense_search(block, monkeypatch):
+    monkeypatch.setattr(items, "BLOCK_ROWS", block)
+    embeddings = vectors(200).astype(np.float16)
+    query = vectors(1)
+    _, rows = flat_search(embeddings, query, 200)
+    asked = np.array([3, 199, 0, 77, 3])
+    places = {row: place for place, row in enumerate(rows[0].tolist(), start=1)}
+    assert dense_ranks(embeddings, query[0], asked).tolist() == [
+        places[row] for row in asked.tolist()
+    ]
+
+
+def test_in_a_large_index_dense_ranks_are_estimated_from_a_sample(monkeypatch):
+    monkeypatch.setattr(items, "SAMPLE", 4_000)
+    embeddings = vectors(20_000).astype(np.float16)
+    query = vectors(1)
+    _, rows = flat_search(embeddings, query, 20_000)
+    asked = rows[0, [0, 99, 4_999, 19_999]]
+    exact = dense_ranks(embeddings, query[0], asked)
+    monkeypatch.setattr(items, "EXACT_ITEMS", 19_999)
+    counted = CountingRows(embeddings)
+    estimated = dense_ranks(counted, query[0], asked)
+    assert exact.tolist() == [1, 100, 5_000, 20_000] and counted.read <= 4_004
+    np.testing.assert_allclose(estimated, exact, rtol=0.1, atol=40)
 
 
 def test_an_item_is_described_with_its_codes_and_modality(made_up):

@@ -10,9 +10,8 @@ import numpy as np
 from PIL import Image
 
 from genius.examples import Example, TargetedInstruction
-from genius.explore.beam_tree import beam_tree
+from genius.explore.beam_tree import beam_tree, explain
 from genius.explore.comparison import SYSTEMS, SystemResults, rank_agreement
-from genius.explore.explanation import explain
 from genius.explore.narrowing import BeamRank, CodeChoice, CodeStep, Narrowing
 from genius.index.check import Buckets, Dataset, DriftReport
 from genius.index.layout import IndexConfig

@@ -6,12 +6,12 @@ import gradio as gr
 import numpy as np
 
 from genius.errors import UserError
-from genius.explore.code_names import SAMPLE, CodeName
+from genius.explore.code_names import CodeName
 from genius.explore.code_patterns import format_pattern, parse_pattern
 from genius.explore.code_profile import Profiles
 from genius.explore.items import row_of
 from genius.explore.playing import change_code, change_first, guess, picture_to_guess, relatives
-from genius.explore.word_fits import Naming, spread
+from genius.explore.word_fits import Naming
 from genius.index.store import Index
 from genius.metrics.code_health import bucket_histogram, table_health
 from genius.schema import UNREAD, Modality, Query
@@ -71,7 +71,7 @@ class Codes:
         pattern = parse_pattern(code, self.code_sizes)
         profiles = self.profiles
         matches = profiles.table.match(pattern)
-        naming = profiles.words.naming(spread(matches.rows, SAMPLE))
+        naming = profiles.words.naming(matches.rows)
         overview = profiles.overview(matches)
         around = relatives(profiles.table, pattern)
         codes, counts = matches.children()
@@ -110,7 +110,7 @@ class Codes:
         names = [name for kind in kinds if (name := self.namer.name((kind, *prefix[1:])))]
         named: CodeName | Naming | None = names[0] if names else None
         if is_open and named:
-            named = self.profiles.words.naming(spread(self.rows(prefix), SAMPLE))
+            named = self.profiles.words.naming(self.rows(prefix))
         label = view.naming_view(named)["label"] if named and len(prefix) > int(self.forced) else ""
         index = self.engine.index
         one = ""

@@ -11,10 +11,10 @@ import numpy as np
 
 from genius.errors import UserError
 from genius.explore.beam_figure import FATES, beam_figure, format_probability, format_softmax
-from genius.explore.beam_tree import BeamTree, Fate, beam_tree
+from genius.explore.beam_tree import BeamTree, Explanation, Fate, beam_tree, explain
 from genius.explore.code_names import CodeNamer
 from genius.explore.code_patterns import format_pattern
-from genius.explore.explanation import Explanation, dense_ranks, explain
+from genius.explore.items import dense_ranks
 from genius.schema import Hit, Modality, SearchResult
 from genius.trie.code_table import CodeTable
 from genius.ui.common.context import Context, LastQuery
