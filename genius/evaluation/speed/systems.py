@@ -25,7 +25,7 @@ from genius.search.checks import ResolvedOptions
 from genius.search.dense import add_all, build_hnsw, build_ivf_pq, flat_search
 from genius.search.engine import Engine
 from genius.search.retrieval import EncodedQueries
-from genius.search.scan import Codewords, Scan, compiling, squared_norms
+from genius.search.scan import Codewords, Scan, compiling
 from genius.trie.pool import Pool
 
 K = 50  # results; of a scan SCANNED, which are re-ranked
@@ -180,30 +180,6 @@ def scan(whole: bool, setup: Setup) -> System:
     return System(search, (table.nbytes + scanning.norms.nbytes) / setup.items)
 
 
-def residual_quantizer(setup: Setup) -> System:
-    """faiss's own index of the same codes, with the same norms."""
-    table, codebooks = setup.pool.table, setup.workload.decoder.codebooks
-    widths = [(len(codebook) - 1).bit_length() for codebook in codebooks]
-    bits = faiss.UInt64Vector()
-    kind = faiss.AdditiveQuantizer.ST_norm_float
-    faiss.copy_array_to_vector(np.array(widths, dtype=np.uint64), bits)
-    index = faiss.IndexResidualQuantizer(codebooks[0].shape[1], bits, faiss.METRIC_L2, kind)
-    words = [
-        F.pad(book, (0, 0, 0, (1 << width) - len(book)))
-        for book, width in zip(codebooks, widths, strict=True)
-    ]
-    faiss.copy_array_to_vector(torch.cat(words).cpu().numpy().ravel(), index.rq.codebooks)
-    index.is_trained = index.rq.is_trained = True
-    norms = squared_norms(setup.pool, Codewords(codebooks)).cpu().numpy()
-    codes = table.codes(np.arange(setup.items)).astype(np.int32)
-    packed = faiss.pack_bitstrings(np.column_stack([codes, norms.view(np.int32)]), [*widths, 32])
-    faiss.copy_array_to_vector(packed.ravel(), index.codes)
-    index.ntotal = setup.items
-    size = index.code_size + table.rows.itemsize
-    k = min(SCANNED, setup.items)
-    return System(lambda queries: table.rows[index.search(queries.z.cpu().numpy(), k)[1]], size)
-
-
 def flat(embeddings: Vectors) -> System:
     """Exact search of embeddings (n, d), in float32 or, of more than MAX_IN_MEMORY vectors,
     streamed from disk.
@@ -250,7 +226,6 @@ SYSTEMS: dict[str, Callable[[Setup], System]] = {  # name in reports -> builds i
     "scan": partial(scan, True),
     "prefixes": partial(scan, False),
     "both": partial(by_ids, "both", True),
-    "residual quantizer": residual_quantizer,
     "flat": lambda setup: flat(setup.embeddings),
     "HNSW": lambda setup: by_faiss(build_hnsw(setup.embeddings), "efSearch", (64,))[0],
     "IVF-PQ": lambda setup: ivf_pq(setup.embeddings, (16,))[0],
