@@ -1,7 +1,9 @@
+import shutil
 from pathlib import Path
 
 import pytest
 
+from genius.collections.mbeir import Collection
 from genius.search.engine import Engine
 from tests.evaluation.micro import publish_micro_run
 
@@ -14,3 +16,13 @@ def run(collection, tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def engine(run) -> Engine:
     return Engine.load(run, device="cpu")
+
+
+@pytest.fixture(scope="session")
+def partly_unknown(collection, tmp_path_factory) -> Collection:
+    """Of 0:7 the only answer is no candidate, of 0:11 one of two."""
+    root = shutil.copytree(collection.root, tmp_path_factory.mktemp("unknown") / "collection")
+    file = root / "qrels/test/mbeir_shapes_task0_test_qrels.txt"
+    qrels = file.read_text(encoding="utf-8")
+    file.write_text(qrels.replace("0:0 1 0", "0:99 1 0").replace("0:4 1 0", "7:4 1 0"))
+    return Collection(root)

@@ -4,7 +4,6 @@ counts by hand.
 
 import json
 import shutil
-from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
@@ -20,7 +19,7 @@ from genius.evaluation import evaluate as module
 from genius.evaluation.evaluate import EvaluationOptions, evaluate, measure_codes
 from genius.evaluation.figures import RowFigures, pool_figures, row_figures
 from genius.evaluation.pools import PoolKind
-from genius.evaluation.queries import QuerySet, read_queries, with_positives
+from genius.evaluation.queries import QuerySet, read_queries
 from genius.evaluation.report import report_of
 from genius.evaluation.systems import CANDIDATES, STAGES, found_lines, id_systems
 from genius.index.store import Index
@@ -88,29 +87,6 @@ def test_dense_agrees_with_ranking_all_items_by_hand(found, engine, collection):
             assert at_all_cuts(row, "dense") == {
                 k: count / len(queries) for k, count in counts.items()
             }
-
-
-def test_every_pool_has_every_row_and_the_averages_of_its_rows(found):
-    assert [str(pool.kind) for pool in found.pools] == [
-        f"{scope} pool, {items} items" for scope in ("global", "local") for items in ("all", "test")
-    ]
-    for pool in found.pools:
-        assert len(pool.rows) == 3
-        for system in pool.average.systems.index:
-            for k, rate in at_all_cuts(pool.average, system).items():
-                each = [row.figure(system, f"hit@{k}") for row in pool.rows]
-                assert rate == pytest.approx(sum(each) / 3)
-
-
-def test_nothing_ranks_better_than_its_candidates_allow_and_more_beams_have_a_higher_recall(found):
-    for pool in found.searched:
-        for row in pool.rows:
-            by_ids = row.systems.drop("dense")
-            assert (by_ids["hit@50"] <= by_ids["recall"]).all() and (
-                by_ids["items"] <= row.counts["candidates"]
-            ).all()
-    recalls = [found.pool(beams=beams).average.figure("beam", "recall") for beams in (1, 8, 100)]
-    assert recalls == sorted(recalls) and recalls[0] < recalls[-1] == 1.0
 
 
 def test_the_tables_are_those_of_the_widest_beam_and_pools_are_found_by_name(found):
@@ -196,13 +172,6 @@ def test_a_run_that_ships_one_pool_is_evaluated_on_the_queries_that_it_can_answe
     assert [(row.dataset, row.counts["no positive in pool"]) for row in shipped.pools[0].rows] == [
         ("titled", 0)
     ]
-
-
-def test_answerable_queries_are_those_with_a_positive_in_the_index(engine, collection):
-    queries = list(collection.queries("test"))
-    unknown = [replace(query, positives=("9:1",)) for query in queries]
-    mixed = [query for pair in zip(unknown, queries, strict=True) for query in pair]
-    assert list(with_positives(mixed, engine.index)) == queries
 
 
 # figures by hand
@@ -292,24 +261,19 @@ def test_the_average_weighs_rows_equally_and_skips_missing_figures():
     }
 
 
-def test_intervals_contain_their_rate_and_are_narrower_for_many_rows_and_for_pairs():
+def width(estimate):
+    rate, low, high = estimate
+    assert low <= rate <= high
+    return high - low
+
+
+def test_intervals_are_drawn_by_the_seed_and_narrower_for_many_rows_and_for_pairs():
     first, again, other = [
-        pool_figures(GLOBAL, 1, [searched(*FOUR_QUERIES, seed=seed), TWO]).average
+        pool_figures(GLOBAL, 1, [searched(*FOUR_QUERIES, seed=seed), TWO]).average.draws["beam"]
         for seed in (0, 0, 2)
     ]
-    for rate, low, high in [
-        *map(first.rate, first.systems.index),
-        *map(first.difference, first.differences),
-    ]:
-        assert low <= rate <= high
-    assert hits(first) == hits(again) and first.differences == again.differences
-    assert (first.draws["beam"] != other.draws["beam"]).any()
-    assert first.rate("beam") == pytest.approx(other.rate("beam"), abs=0.13)
+    assert (first == again).all() and (first != other).any()
     many = pool_figures(GLOBAL, 1, [searched(*FOUR_QUERIES, seed=seed) for seed in range(25)])
-
-    def width(estimate):
-        return estimate[2] - estimate[1]
-
     one, of_many = (width(row.rate("dense")) for row in (many.rows[0], many.average))
     assert of_many == pytest.approx(one / 5, rel=0.25)
     rate, difference = many.average.rate, many.average.difference
@@ -369,19 +333,6 @@ def test_code_use_covers_all_items_and_factors_cover_a_sample_of_the_candidates(
         measure_codes(Indexed(), np.arange(10, 90), seed)[1] for seed in (0, 0, 1)
     ]
     assert first == again != other and first[0]["items"] == 40
-
-
-@pytest.fixture(scope="module")
-def partly_unknown(collection, tmp_path_factory) -> Collection:
-    """Of 0:7 the only answer is no candidate, of 0:11 one of two."""
-    root = shutil.copytree(collection.root, tmp_path_factory.mktemp("unknown") / "collection")
-    file = root / "qrels/test/mbeir_shapes_task0_test_qrels.txt"
-    file.write_text(
-        file.read_text(encoding="utf-8")
-        .replace("0:0 1 0", "0:99 1 0")
-        .replace("0:4 1 0", "7:4 1 0")
-    )
-    return Collection(root)
 
 
 @pytest.fixture(scope="module")

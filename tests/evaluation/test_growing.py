@@ -4,7 +4,6 @@ import shutil
 import numpy as np
 import pytest
 
-from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.evaluation import growing
 from genius.evaluation.growing import main, measure
@@ -44,20 +43,6 @@ def test_with_too_few_items_to_add_the_collection_holds_fewer_present_ones(
     absent = int((~training_targets(collection, engine.index)).sum())
     rows = measure(engine, collection, queries, (90,), 7, 0).rows
     assert {row[1] for row in rows if row[0] == "90 %"} == {absent + round(absent / 9)}
-
-
-def test_a_query_with_positives_of_both_kinds_or_with_none_in_the_index_is_in_neither_group(
-    engine, collection, queries, tmp_path
-):
-    assert len(queries.qrels) == len(queries.encoded.z) == len(queries.cuts) == 12
-    other = Collection(shutil.copytree(collection.root, tmp_path / "other"))
-    file = other.root / "qrels/test/mbeir_shapes_task0_test_qrels.txt"
-    file.write_text(file.read_text(encoding="utf-8").replace("0:0 1 0", "0:99 1 0"))
-    others = EncodedSplit.read(engine, other, "test", None, 0)
-    for asked, present in ((queries, 1), (others, 0)):
-        rows = measure(engine, collection, asked, (99,), 7, 0).rows
-        assert max((row[3] for row in rows if row[2] == "present"), default=0) == present
-        assert max(row[3] for row in rows if row[2] == "added") == 10
 
 
 def test_dense_hits_agree_with_sorting_all_cosines(engine, collection, queries):

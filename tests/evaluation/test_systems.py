@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from genius.evaluation import systems
 from genius.evaluation.queries import encode, in_batches, read_queries
@@ -66,34 +65,6 @@ def positives(qrels, number):
     return set(qrels.rows[qrels.offsets[number] : qrels.offsets[number + 1]].tolist())
 
 
-def test_dense_agrees_with_sorting_all_cosines_of_the_pool(engine, text_queries, encoded):
-    qrels = text_queries[0].qrels
-    pool = np.arange(1, engine.index.n, 2)
-    cosines = (
-        encoded.embeddings.numpy().astype(np.float64)
-        @ engine.index.embeddings[pool].astype(np.float64).T
-    )
-    found = SearchedPool(engine, engine.index.pool(pool), pool).dense(encoded, qrels)
-    assert found["rank"].tolist() == [
-        first_rank(pool[np.argsort(-row, kind="stable")], positives(qrels, number))
-        for number, row in enumerate(cosines)
-    ]
-
-
-def test_a_scan_agrees_with_sorting_all_distances(engine, whole, text_queries, encoded):
-    qrels = text_queries[0].qrels
-    rows = np.arange(engine.index.n)
-    codes = engine.index.codes(rows)
-    vectors = engine.quantizer.decode(torch.from_numpy(codes)).numpy()
-    expected = []
-    for number, z in enumerate(encoded.z.numpy()):
-        distances = ((z - vectors) ** 2).sum(1).round(4)  # equal IDs are at one distance
-        order = sorted(rows, key=lambda row: (distances[row], tuple(codes[row]), row))
-        expected.append(first_rank(order, positives(qrels, number)))
-    (found,) = replace(whole, systems=["scan"]).search(encoded, qrels, [1])
-    assert of_system(found, "scan")["rank"] == expected
-
-
 def test_what_finds_every_item_and_is_re_ranked_equals_dense_search(whole, text_queries, encoded):
     qrels = text_queries[0].qrels
     n = len(whole.rows)
@@ -125,21 +96,6 @@ def test_beam_ranks_are_those_of_the_search_that_is_served(engine, text_queries,
         result.first_code_probabilities.argmax() == Modality.IMAGE for result in served
     ]
     assert found["scored"] == [result.decoded for result in served]
-
-
-def test_the_systems_are_what_their_names_say():
-    found = {name: (how.mode, how.order) for name, how in id_systems(7, fused=True).items()}
-    assert found == {
-        "scan": ("scan", "score"),
-        "scan + re-rank": ("scan", "cosine"),
-        "scan + fused": ("scan", "fused"),
-        "beam": ("generate", "score"),
-        "beam + re-rank": ("generate", "cosine"),
-        "beam + fused": ("generate", "fused"),
-        "both + re-rank": ("both", "cosine"),
-        "both + fused": ("both", "fused"),
-    }
-    assert {(how.beams, how.k) for how in id_systems(7).values()} == {(7, 50)}
 
 
 def test_the_engines_batch_size_is_used_and_does_not_change_results(
