@@ -18,6 +18,18 @@ def engine(run) -> Engine:
     return Engine.load(run, device="cpu")
 
 
+@pytest.fixture
+def copy(collection, tmp_path) -> Collection:
+    """A collection to spoil."""
+    return Collection(shutil.copytree(collection.root, tmp_path / "collection"))
+
+
+@pytest.fixture
+def own_run(run, tmp_path) -> Path:
+    """A run to write reports in."""
+    return shutil.copytree(run, tmp_path / "run")
+
+
 @pytest.fixture(scope="session")
 def partly_unknown(collection, tmp_path_factory) -> Collection:
     """Of 0:7 the only answer is no candidate, of 0:11 one of two."""

@@ -3,7 +3,6 @@ counts by hand.
 """
 
 import json
-import shutil
 from functools import partial
 from types import SimpleNamespace
 
@@ -12,7 +11,7 @@ import pandas as pd
 import pytest
 
 from genius.collections.layout import named_pool_file
-from genius.collections.mbeir import BenchmarkRow, Collection
+from genius.collections.mbeir import BenchmarkRow
 from genius.collections.writer import candidate_line
 from genius.errors import UserError
 from genius.evaluation import evaluate as module
@@ -153,25 +152,19 @@ def test_the_limit_and_the_split_are_used(engine, collection):
     assert [row.counts["queries"] for row in few.pools[0].rows] == [2, 2, 2]
 
 
-def test_a_run_that_ships_one_pool_is_evaluated_on_the_queries_that_it_can_answer(
-    collection, tmp_path
-):
-    shipping = Collection(shutil.copytree(collection.root, tmp_path / "collection"))
-    titled = [item for item in shipping.all_candidates() if item.id.startswith("1:")]
-    (shipping.root / named_pool_file("shipped")).write_text("".join(map(candidate_line, titled)))
+def test_a_run_that_ships_one_pool_is_evaluated_on_the_queries_that_it_can_answer(copy, tmp_path):
+    titled = [item for item in copy.all_candidates() if item.id.startswith("1:")]
+    (copy.root / named_pool_file("shipped")).write_text("".join(map(candidate_line, titled)))
     pool = SimpleNamespace(
-        all_candidates=lambda: titled, image_path=shipping.image_path, root=shipping.root
+        all_candidates=lambda: titled, image_path=copy.image_path, root=copy.root
     )
     engine = Engine.load(publish_micro_run(tmp_path / "run", pool).path, "cpu")
-    shipped = evaluate(
-        engine, shipping, EvaluationOptions(beams=(8,), answerable=True, details=False)
-    )
+    shipped = evaluate(engine, copy, EvaluationOptions(beams=(8,), answerable=True, details=False))
     assert [str(searched.kind) for searched in shipped.pools] == [
-        f"{s} pool, shipped items" for s in ("global", "local")
+        f"{scope} pool, shipped items" for scope in ("global", "local")
     ]
-    assert [(row.dataset, row.counts["no positive in pool"]) for row in shipped.pools[0].rows] == [
-        ("titled", 0)
-    ]
+    (row,) = shipped.pools[0].rows
+    assert (row.dataset, row.counts["no positive in pool"]) == ("titled", 0)
 
 
 # figures by hand

@@ -1,5 +1,4 @@
 import json
-import shutil
 
 import numpy as np
 import pytest
@@ -77,15 +76,14 @@ def test_fused_features_are_a_column_of_their_own_and_what_is_compared_with_dens
 
 
 def test_the_command_writes_what_it_prints_and_says_whether_the_decoder_learned_the_added_items(
-    run, tmp_path, capsys
+    own_run, capsys
 ):
-    run = shutil.copytree(run, tmp_path / "run")
-    manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
+    manifest = json.loads((own_run / "manifest.json").read_text(encoding="utf-8"))
     for self_queries in (True, False):
         settings = {"settings": {"decoder": {"self_queries": self_queries}}}
-        (run / "manifest.json").write_text(json.dumps(manifest | settings))
-        main([str(run), "--fractions", "30", "--beams", "5", "--limit", "1", "--device", "cpu"])
-        written = Report.load(run / "reports" / "growing.json")
+        (own_run / "manifest.json").write_text(json.dumps(manifest | settings))
+        main([str(own_run), "--fractions", "30", "--beams", "5", "--limit", "1", "--device", "cpu"])
+        written = Report.load(own_run / "reports" / "growing.json")
         assert ("learned every candidate as its own query" in written.note) == self_queries
         assert {row[0] for row in written.tables[0].rows} <= {
             "0 %",

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.evaluation.pools import read_pools
 from genius.evaluation.queries import TargetGroups, read_queries, training_targets
@@ -20,12 +19,6 @@ UNION = "cand_pool/global/mbeir_union_{}_cand_pool.jsonl"
 
 def read(collection, engine, split="test", limit=None, seed=0, **options):
     return read_queries(collection, engine.index, split, limit=limit, seed=seed, **options)
-
-
-@pytest.fixture
-def broken(collection, tmp_path) -> Collection:
-    """A copy to spoil."""
-    return Collection(shutil.copytree(collection.root, tmp_path / "collection"))
 
 
 def test_positives_are_the_rows_that_the_qrels_name_and_every_query_comes_once_by_task(
@@ -60,7 +53,7 @@ def test_an_instruction_depends_on_seed_and_query_alone(collection, engine):
 
 
 def test_held_out_phrasings_are_used_alone_and_named_where_they_are_missing(
-    collection, broken, engine
+    collection, copy, engine
 ):
     with pytest.raises(UserError, match="held_out_instructions.tsv: is missing"):
         read(collection, engine, held_out=True)
@@ -69,14 +62,14 @@ def test_held_out_phrasings_are_used_alone_and_named_where_they_are_missing(
         "image\ttext\tshapes\t0\tPut this into words.",
         "text\timage,text\ttitled\t1\tBoth, please.",
     ]
-    file = broken.root / "instructions/held_out_instructions.tsv"
+    file = copy.root / "instructions/held_out_instructions.tsv"
     file.write_text("\n".join(lines[:2]) + "\n")
     with pytest.raises(
         UserError, match=r"titled has no instruction from text to image,text \(held_out_instr"
     ):
-        read(broken, engine, held_out=True)
+        read(copy, engine, held_out=True)
     file.write_text("\n".join(lines) + "\n")
-    found = [read(broken, engine, seed=seed, held_out=True) for seed in range(5)]
+    found = [read(copy, engine, seed=seed, held_out=True) for seed in range(5)]
     assert {text for sets in found for text in sets[0].instructions} == {
         "A picture, please.",
         "Is there a picture?",
@@ -86,12 +79,12 @@ def test_held_out_phrasings_are_used_alone_and_named_where_they_are_missing(
 
 
 def test_a_limit_takes_a_sample_that_the_order_of_the_file_does_not_change(
-    collection, broken, engine
+    collection, copy, engine
 ):
-    file = broken.root / "query/test/mbeir_shapes_task0_test.jsonl"
+    file = copy.root / "query/test/mbeir_shapes_task0_test.jsonl"
     file.write_text("\n".join(reversed(file.read_text(encoding="utf-8").splitlines())) + "\n")
     sample = read(collection, engine, limit=2)[0]
-    of_reversed = read(broken, engine, limit=2)[0]
+    of_reversed = read(copy, engine, limit=2)[0]
     assert len(sample) == 2 and sample.queries == of_reversed.queries
     assert any(
         read(collection, engine, limit=2, seed=seed)[0].queries != sample.queries
@@ -136,22 +129,22 @@ def test_judgments_that_name_unknown_items_are_counted_and_their_queries_stay(
 
 
 def test_qrels_of_another_collection_a_missing_instruction_and_an_empty_split_are_refused(
-    broken, engine
+    copy, engine
 ):
-    shutil.rmtree(broken.root / "query/val")
+    shutil.rmtree(copy.root / "query/val")
     with pytest.raises(UserError, match="has no val queries"):
-        read(broken, engine, split="val")
+        read(copy, engine, split="val")
     instructions = "text\timage\tshapes\t0\tFind it.\nimage\ttext\tshapes\t0\tDescribe it.\n"
-    (broken.root / "instructions/query_instructions.tsv").write_text(instructions)
+    (copy.root / "instructions/query_instructions.tsv").write_text(instructions)
     with pytest.raises(UserError, match=r"titled has no instruction from text to image,text"):
-        read(broken, engine)
-    for file in (broken.root / "qrels/test").glob("*"):
+        read(copy, engine)
+    for file in (copy.root / "qrels/test").glob("*"):
         lines = [line.split() for line in file.read_text(encoding="utf-8").splitlines()]
         file.write_text(
             "".join(f"{query} 0 7:{at} 1 {task}\n" for at, (query, *_, task) in enumerate(lines))
         )
     with pytest.raises(UserError, match="no test query of .* has a positive in the index"):
-        read(broken, engine, rows=["shapes"])
+        read(copy, engine, rows=["shapes"])
 
 
 def test_every_phrasing_can_be_chosen_and_a_query_with_fewer_repeats_them(collection, engine):
@@ -162,11 +155,11 @@ def test_every_phrasing_can_be_chosen_and_a_query_with_fewer_repeats_them(collec
     assert texts.rephrased(2).instructions == ["Describe this."] * 4
 
 
-def test_the_target_modality_is_that_of_a_positive_of_the_queries_own_dataset(engine, broken):
+def test_the_target_modality_is_that_of_a_positive_of_the_queries_own_dataset(engine, copy):
     """The qrels name a pair of another dataset first; the instruction still asks for a picture."""
-    file = broken.root / QRELS
+    file = copy.root / QRELS
     file.write_text("0:3 0 1:16 1 0\n" + file.read_text(encoding="utf-8"))
-    found = read(broken, engine)[0]
+    found = read(copy, engine)[0]
     assert (
         dict(zip([query.id for query in found.queries], found.instructions, strict=True))["0:3"]
         in PHRASINGS
@@ -232,15 +225,15 @@ def test_an_index_of_one_pool_is_searched_as_that_pool(collection, split):
         )
 
 
-def test_items_missing_from_the_index_and_empty_pools_are_refused(collection, broken, engine):
+def test_items_missing_from_the_index_and_empty_pools_are_refused(collection, copy, engine):
     partly = IndexOf([item.id for item in collection.candidates("union_test")][1:])
     with pytest.raises(UserError, match="none of its pools holds exactly the indexed items"):
         read_pools(collection, partly, collection.rows(), "test")
-    file = broken.root / UNION.format("test")
+    file = copy.root / UNION.format("test")
     whole = file.read_text(encoding="utf-8")
     file.write_text(whole.replace('"1:19"', '"1:99"'))
     with pytest.raises(UserError, match="holds items that the index does not"):
-        read_pools(broken, engine.index, broken.rows(), "test")
+        read_pools(copy, engine.index, copy.rows(), "test")
     file.write_text("".join(line for line in whole.splitlines(keepends=True) if '"1:' not in line))
     with pytest.raises(UserError, match="titled task 2: the local pool, test items is empty"):
-        read_pools(broken, engine.index, broken.rows(), "test")
+        read_pools(copy, engine.index, copy.rows(), "test")

@@ -3,7 +3,6 @@ writes them.
 """
 
 import json
-import shutil
 from dataclasses import replace
 from functools import partial
 
@@ -15,7 +14,6 @@ from genius.evaluation.arguments import collection_of, parse_integers
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
 from genius.evaluation.report import REPORTED_AS, report_of
 from genius.reports import Report
-from tests.evaluation.micro import publish_micro_run
 
 ROWS = [("0 text → image", "shapes"), ("2 text → pair", "titled"), ("3 image → text", "shapes")]
 STEPS = [
@@ -149,13 +147,12 @@ def test_factors_are_shown_if_items_have_them(report, found):
     assert shown.plots[-2].series[0].y == [0.625, 0.625]
 
 
-def test_the_command_prints_and_writes_its_report(run, tmp_path, capsys):
-    copy = shutil.copytree(run, tmp_path / "copy")
+def test_the_command_prints_and_writes_its_report(own_run, capsys):
     given = "--beams 5,2 --limit 2 --rows 0:shapes,titled --items all --device cpu"
-    main([str(copy), *given.split()])
-    report = Report.load(copy / "reports" / "retrieval.json")
-    assert report.command == f"python -m genius.evaluation {copy} {given}"
-    assert report.title == "Retrieval: copy on collection" and "; copy: " in report.version
+    main([str(own_run), *given.split()])
+    report = Report.load(own_run / "reports" / "retrieval.json")
+    assert report.command == f"python -m genius.evaluation {own_run} {given}"
+    assert report.title == "Retrieval: run on collection" and "; run: " in report.version
     assert (
         "at most 2 per row" in report.note
         and "5 beams, decoder weight 1 against geometry" in report.note
@@ -165,35 +162,29 @@ def test_the_command_prints_and_writes_its_report(run, tmp_path, capsys):
         "titled",
     )
     assert report.to_markdown() in capsys.readouterr().out
-    assert sorted(file.name for file in (copy / "reports").iterdir()) == [
+    assert sorted(file.name for file in (own_run / "reports").iterdir()) == [
         "retrieval.json",
         "retrieval.md",
     ]
 
 
-def test_a_wrong_collection_is_refused_and_writes_nothing(run, collection, tmp_path):
-    copy = shutil.copytree(run, tmp_path / "copy")
-    other = shutil.copytree(collection.root, tmp_path / "other")
-    for file in (other / "cand_pool").rglob("*.jsonl"):
+def test_a_wrong_collection_is_refused_and_writes_nothing(own_run, copy):
+    for file in (copy.root / "cand_pool").rglob("*.jsonl"):
         file.write_text(file.read_text(encoding="utf-8").replace('"1:', '"2:'))
     with pytest.raises(UserError, match="holds items that the index does not"):
-        main([str(copy), "--collection", str(other), "--device", "cpu"])
-    assert not (copy / "reports").exists()
+        main([str(own_run), "--collection", str(copy.root), "--device", "cpu"])
+    assert not (own_run / "reports").exists()
 
 
-def test_a_run_whose_collection_is_gone_asks_for_its_name(collection, tmp_path):
-    run = publish_micro_run(tmp_path / "run", collection)
-    manifest = json.loads((run.path / "manifest.json").read_text(encoding="utf-8"))
-    assert (
-        collection_of(run.path, None).root
-        == collection.root
-        == collection_of(tmp_path, collection.root).root
-    )
+def test_a_run_whose_collection_is_gone_asks_for_its_name(own_run, collection, tmp_path):
+    assert collection_of(own_run, None).root == collection.root
+    assert collection_of(tmp_path, collection.root).root == collection.root
+    manifest = json.loads((own_run / "manifest.json").read_text(encoding="utf-8"))
     del manifest["collection"]
     for gone in ({"collection": str(tmp_path / "gone")}, {}):
-        (run.path / "manifest.json").write_text(json.dumps(manifest | gone))
+        (own_run / "manifest.json").write_text(json.dumps(manifest | gone))
         with pytest.raises(UserError, match="name it: --collection DIR"):
-            collection_of(run.path, None)
+            collection_of(own_run, None)
 
 
 @pytest.mark.parametrize(

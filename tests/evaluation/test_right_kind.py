@@ -1,13 +1,11 @@
 """genius/evaluation/right_kind.py on the micro collection, against counting one query at a time."""
 
-import shutil
 from collections import Counter
+from itertools import chain
 
 import numpy as np
 import pytest
 
-from genius.collections.mbeir import Collection
-from genius.errors import UserError
 from genius.evaluation.queries import read_queries
 from genius.evaluation.right_kind import (
     FIRST,
@@ -77,83 +75,62 @@ def test_the_kind_of_a_first_code_is_that_of_most_of_its_items():
     assert kinds_of_first_codes(Emerged())[[0, 2, 3]].tolist() == [1, 2, 0]
 
 
-def test_the_tables_agree_with_searches_for_one_query_at_a_time(engine, collection, tmp_path):
-    copy = Collection(shutil.copytree(collection.root, tmp_path / "copy"))
+def kinds_by_hand(engine, system, query):
+    """The kinds of the first results of a query, or of its first code."""
+    if system == "dense":
+        embedding = engine.encode([query]).embeddings.numpy()
+        rows = flat_search(engine.index.embeddings, embedding, FIRST)[1][0]
+        return engine.index.modalities[rows]
+    if system == "first code":
+        return engine.search([query])[0].first_code_probabilities.argmax()
+    return [hit.item.modality for hit in engine.search([query], SEARCHES[system])[0].hits]
+
+
+def test_the_tables_agree_with_searches_for_one_query_at_a_time(engine, copy):
     file = copy.root / "instructions/query_instructions.tsv"
-    file.with_name("held_out_instructions.tsv").write_text(
-        file.read_text(encoding="utf-8").replace("ind", "etch")
-    )
+    known = file.read_text(encoding="utf-8")
+    file.with_name("held_out_instructions.tsv").write_text(known.replace("ind", "etch"))
     sets = asked(engine, copy, "test", None, 0)
     averages, *by_row = measure(engine, copy, sets, 0)
     assert [len(of_rows) for of_rows in sets.values()] == [3, 3, 2, 3]
     assert [column.name for column in averages.columns[1:]] == [
         f"instruction: {name}" for name in sets
     ]
-    for column, (name, of_rows) in enumerate(sets.items()):
+    for column, (name, of_rows) in enumerate(sets.items(), 1):
+        opened = [list(chain.from_iterable(queries.opened(copy, 9))) for queries in of_rows]
+        for query in chain.from_iterable(opened):
+            assert bool(query.instruction) == (name != "none")
+            is_held_out = name == "held out" and query.instruction[0] == "F"
+            assert ("etch" in query.instruction) == is_held_out
         for number, system in enumerate(SYSTEMS):
-            shares = []
-            for queries in of_rows:
-                right = []
-                for (query,), target in zip(queries.opened(copy, 1), queries.targets, strict=True):
-                    assert ("etch" in query.instruction) == (
-                        name == "held out" and query.instruction[0] == "F"
-                    )
-                    assert bool(query.instruction) == (name != "none")
-                    if system == "dense":
-                        embedding = engine.encode([query]).embeddings.numpy()
-                        kinds = engine.index.modalities[
-                            flat_search(engine.index.embeddings, embedding, FIRST)[1][0]
-                        ]
-                    elif system == "first code":
-                        kinds = engine.search([query])[0].first_code_probabilities.argmax()
-                    else:
-                        kinds = [
-                            hit.item.modality
-                            for hit in engine.search([query], SEARCHES[system])[0].hits
-                        ]
-                    right.append(np.mean(np.equal(kinds, target)))
-                shares.append(np.mean(right))
-            assert [line[3 + number][0] for line in by_row[column].rows] == pytest.approx(shares)
-            mean, low, high = averages.rows[number][1 + column]
-            assert (
-                averages.rows[number][0] == system
-                and low <= mean <= high
-                and mean == pytest.approx(np.mean(shares))
-            )
+            shares = [
+                np.mean(
+                    [
+                        np.mean(np.equal(kinds_by_hand(engine, system, query), target))
+                        for query, target in zip(batch, queries.targets, strict=True)
+                    ]
+                )
+                for queries, batch in zip(of_rows, opened, strict=True)
+            ]
+            table = by_row[column - 1]
+            assert [line[3 + number][0] for line in table.rows] == pytest.approx(shares)
+            assert averages.rows[number][0] == system
+            mean, low, high = averages.rows[number][column]
+            assert low <= mean <= high and mean == pytest.approx(np.mean(shares))
 
 
-def test_there_are_no_swapped_instructions_where_none_is_for_another_kind(
-    engine, collection, tmp_path
-):
-    copy = Collection(shutil.copytree(collection.root, tmp_path / "copy"))
+def test_there_are_no_swapped_instructions_where_none_is_for_another_kind(engine, copy):
     file = copy.root / "instructions/query_instructions.tsv"
-    file.write_text(
-        "".join(
-            line
-            for line in file.read_text(encoding="utf-8").splitlines(keepends=True)
-            if "titled" not in line
-        )
-    )
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    file.write_text("".join(line for line in lines if "titled" not in line))
     for queries in copy.root.glob("query/*/*titled*"):
         queries.unlink()
     sets = asked(engine, copy, "test", None, 0)
     assert list(sets) == ["known", "none"] and len(measure(engine, copy, sets, 0)) == 3
 
 
-def test_a_missing_held_out_instruction_is_named(engine, collection, tmp_path):
-    copy = Collection(shutil.copytree(collection.root, tmp_path / "copy"))
-    usual = copy.root / "instructions" / "query_instructions.tsv"
-    lines = usual.read_text(encoding="utf-8").splitlines(keepends=True)
-    usual.with_name("held_out_instructions.tsv").write_text("".join(lines[:2]))
-    with pytest.raises(UserError, match=r"has no instruction from .* \(held_out_instructions.tsv"):
-        asked(engine, copy, "test", None, 0)
-
-
-def test_the_command_writes_what_it_prints_and_needs_no_held_out_instructions(
-    run, tmp_path, capsys
-):
-    run = shutil.copytree(run, tmp_path / "run")
-    main([str(run), "--limit", "2", "--device", "cpu"])
-    written = Report.load(run / "reports" / "right_kind.json")
+def test_the_command_writes_what_it_prints_and_needs_no_held_out_instructions(own_run, capsys):
+    main([str(own_run), "--limit", "2", "--device", "cpu"])
+    written = Report.load(own_run / "reports" / "right_kind.json")
     assert [len(table.rows) for table in written.tables] == [len(SYSTEMS), 3, 2, 3]
     assert written.to_markdown() in capsys.readouterr().out and "--limit 2" in written.command
