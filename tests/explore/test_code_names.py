@@ -101,13 +101,10 @@ def test_saved_names_are_loaded_unchanged(tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        {"prefixes": ["0"]},
         {"prefixes": ["0", "1.x"]},
         {"words": [[], ["a", "b", "c", "d"]]},
         {"words": [[], ["x" * 101]]},
         {"fits": [1]},
-        {"checked": [1, -1]},
-        {"pictures": "0:3"},
         {"more": 1},
     ],
 )

@@ -36,59 +36,33 @@ def found(*systems: list[int]) -> list[SystemResults]:
     ]
 
 
-def test_each_system_agrees_with_the_engine(engine, comparison, vectors):
-    by_system = {one.system.name: one for one in comparison.search(vectors, k=7, beams=6)}
+@pytest.mark.parametrize("modality", [None, *Modality])
+def test_each_system_agrees_with_the_engine(engine, comparison, vectors, modality):
+    by_system = {one.system.name: one for one in comparison.search(vectors, 7, 6, modality)}
     for system in SYSTEMS[:4]:
-        (expected,) = engine.search([QUERY], replace(system.options, k=7, beams=6))
+        options = replace(system.options, k=7, beams=6, modality=modality)
+        (expected,) = engine.search([QUERY], options)
         assert by_system[system.name].rows.tolist() == [hit.row for hit in expected.hits]
         assert by_system[system.name].cosines == pytest.approx(
             [hit.cosine for hit in expected.hits], abs=1e-4
         )
-    cosines, rows = engine.dense([QUERY], 7)
-    assert by_system[FLAT.name].rows.tolist() == rows[0].tolist()
-    assert by_system[HNSW.name].rows.tolist() == rows[0].tolist()  # 40 items: the graph misses none
-    assert by_system[HNSW.name].cosines == pytest.approx(cosines[0], abs=1e-4)
+    cosines = np.float32(engine.index.embeddings) @ vectors.embeddings.cpu().numpy()[0]
+    if modality is not None:
+        cosines[engine.index.modalities != modality] = -1
+    nearest = np.argsort(-cosines, kind="stable")[:7]
+    for dense in (FLAT, HNSW):  # 40 items: the graph misses none
+        assert by_system[dense.name].rows.tolist() == nearest.tolist()
+        assert by_system[dense.name].cosines == pytest.approx(cosines[nearest], abs=1e-4)
 
 
 def test_the_order_by_fused_features_is_compared_where_the_index_has_them(tmp_path):
-    ranked = Engine.load(publish_tiny_run(tmp_path / "run", fused=True).path, "cpu")
-
-    by_system = {
-        one.system.name: one
-        for one in Comparison(ranked).search(ranked.encode([QUERY]), k=9, beams=6)
-    }
-
+    fused = Engine.load(publish_tiny_run(tmp_path / "run", fused=True).path, "cpu")
+    found = Comparison(fused).search(fused.encode([QUERY]), k=9, beams=6)
+    by_system = {one.system.name: one.rows.tolist() for one in found}
     names = [system.name for system in SYSTEMS]
     assert list(by_system) == [*names[:2], "As on Search", *names[2:]]
-    for name, mode, order in (
-        ("As on Search", "both", "fused"),
-        ("Generation + re-rank", "generate", "cosine"),
-    ):
-        (expected,) = ranked.search([QUERY], SearchOptions(k=9, beams=6, mode=mode, order=order))
-        assert by_system[name].rows.tolist() == [hit.row for hit in expected.hits]
-
-
-@pytest.mark.parametrize("modality", Modality)
-def test_with_a_modality_each_system_finds_the_best_items_of_it(
-    engine, comparison, vectors, modality
-):
-    by_system = {
-        one.system.name: one.rows.tolist()
-        for one in comparison.search(vectors, k=7, beams=6, modality=modality)
-    }
-    theirs = np.flatnonzero(engine.index.modalities == modality)
-    nearest = theirs[
-        np.argsort(
-            -(np.float32(engine.index.embeddings[theirs]) @ vectors.embeddings.cpu().numpy()[0]),
-            kind="stable",
-        )
-    ]
-    assert by_system[FLAT.name] == by_system[HNSW.name] == nearest[:7].tolist()
-    for system in SYSTEMS[:4]:
-        (expected,) = engine.search(
-            [QUERY], replace(system.options, k=7, beams=6, modality=modality)
-        )
-        assert by_system[system.name] == [hit.row for hit in expected.hits]
+    (expected,) = fused.search([QUERY], SearchOptions(k=9, beams=6, mode="both", order="fused"))
+    assert by_system["As on Search"] == [hit.row for hit in expected.hits]
 
 
 def test_every_beam_search_says_its_weight_and_a_visitor_chooses_that_of_generation(
@@ -176,22 +150,13 @@ def test_a_graph_that_is_too_large_is_not_built_and_the_page_says_why(
     assert not comparison.built
 
 
-def test_overlap_is_the_share_of_results_in_common():
-    agreed = rank_agreement(found([3, 1, 7, 9], [1, 3, 5, 8], [20, 21, 22, 23]))
-    assert agreed.overlap.tolist() == [[1, 0.5, 0], [0.5, 1, 0], [0, 0, 1]]
-    # fewer results are no rank_agreement
-    assert rank_agreement(found([3, 1], [3, 1, 7, 9])).overlap[0, 1] == 0.5
-
-
-def test_shift_is_the_mean_difference_of_ranks_of_what_both_found():
-    agreed = rank_agreement(found([3, 1, 7], [7, 1, 3], [1, 8, 9], []))
-    assert agreed.shift[0, 1] == pytest.approx(4 / 3)  # 3: 1 to 3, 1: stays, 7: 3 to 1
-    assert agreed.shift[0, 2] == 1 and agreed.shift[0, 0] == 0
-    assert np.isnan(agreed.shift[0, 3])
-
-
-def test_agreement_has_all_ranks_and_the_items_found_by_one_system():
+def test_agreement_has_all_ranks_and_what_pairs_of_systems_have_in_common():
     agreed = rank_agreement(found([3, 1], [1, 8], [1, 5]))
     assert agreed.rows.tolist() == [1, 3, 5, 8]
     assert agreed.ranks.tolist() == [[2, 1, 0, 0], [1, 0, 0, 2], [1, 0, 2, 0]]
     assert agreed.found_by_one.astype(int).tolist() == [[0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]
+
+    agreed = rank_agreement(found([3, 1, 7], [7, 1, 3], [1], []))
+    assert agreed.overlap[0].tolist() == [1, 1, 1 / 3, 0]  # fewer results are no agreement
+    assert agreed.shift[0, :3].tolist() == [0, 4 / 3, 1]  # 3: 1 to 3, 1: stays, 7: 3 to 1
+    assert np.isnan(agreed.shift[0, 3])

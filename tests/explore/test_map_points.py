@@ -25,26 +25,25 @@ def points():
 
 
 def test_each_choice_keeps_its_items_and_several_what_they_share(points):
-    index, maps = points.index, points.maps
     code = int(points.codes[0, 1])
     corners = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
     some = points.rows[::3]
-    kept = {
-        "region": (Choice(region=0), np.isin(points.regions, [4])),
-        "smallest region": (Choice(region=5), points.regions == 5),
-        "pattern": (Choice(pattern=(None, code)), index.codes(points.rows)[:, 1] == code),
-        "dataset": (Choice(dataset=2), maps.datasets == 2),
-        "rows": (Choice(rows=some), np.isin(points.rows, some)),
-        "area": (Choice(area=corners), (np.abs(points.places(0)) < 0.5).all(1)),
+    choices = {
+        "region": (0, points.regions == 4),  # the only smallest one in it
+        "pattern": ((None, code), points.index.codes(points.rows)[:, 1] == code),
+        "dataset": (2, points.maps.datasets == 2),
+        "rows": (some, np.isin(points.rows, some)),
+        "area": (corners, (np.abs(points.places(0)) < 0.5).all(1)),
     }
-    for choice, expected in kept.values():
-        assert points.chosen(choice, 0).tolist() == np.flatnonzero(expected).tolist()
+    for name, (value, expected) in choices.items():
+        chosen = points.chosen(Choice(**{name: value}), 0)
+        assert chosen.tolist() == np.flatnonzero(expected).tolist()
         assert 0 < expected.sum() < len(points.rows)
-    all_of = Choice(region=0, pattern=(None, code), dataset=2, rows=some, area=corners)
-    together = np.all(
-        [expected for _, expected in list(kept.values())[:1] + list(kept.values())[2:]], axis=0
-    )
+    all_of = Choice(**{name: value for name, (value, _) in choices.items()})
+    together = np.all([expected for _, expected in choices.values()], axis=0)
     assert points.chosen(all_of, 0).tolist() == np.flatnonzero(together).tolist()
+    smallest = points.chosen(Choice(region=5), 0)
+    assert smallest.tolist() == np.flatnonzero(points.regions == 5).tolist()
     assert len(points.chosen(Choice(), 0)) == len(points.rows)
 
 

@@ -17,6 +17,7 @@ from genius.explore.playing import (
 )
 from genius.schema import Item, Modality
 from tests.explore.test_code_search import Branches, N
+from tests.trie.test_code_table import matching
 from tests.ui.fake_engine import FakeEngine
 
 
@@ -86,12 +87,12 @@ def test_a_changed_code_keeps_the_others_as_far_as_an_item_has_them(profiles, co
     groups = change_code(profiles, own[:3], 1, 4)
     assert groups[0].pattern == tuple(own[:3]) and 1 < len(groups) <= 4
     for group in groups:
-        assert group.pattern[0] == own[0] and group.items == len(rows_of(codes, group.pattern))
+        assert group.pattern[0] == own[0] and group.items == len(matching(codes, group.pattern))
         whole = (own[0], group.pattern[1], own[2])
         assert group.pattern == whole or (
-            group.pattern == whole[:2] and not len(rows_of(codes, whole))
+            group.pattern == whole[:2] and not len(matching(codes, whole))
         )
-        assert set(group.rows) <= set(rows_of(codes, group.pattern))
+        assert set(group.rows) <= set(matching(codes, group.pattern))
     assert len({group.pattern[1] for group in groups}) == len(groups)
 
 
@@ -106,14 +107,14 @@ def test_the_codes_around_a_pattern_are_those_that_items_have(profiles, codes):
     table = profiles.table
     for pattern in ((0, int(codes[0, 1])), (None, int(codes[0, 1]))):
         around = relatives(table, pattern)
-        known = rows_of(codes, pattern[:-1])
+        known = matching(codes, pattern[:-1])
         siblings = sorted(set(codes[known, 1].tolist()))
         at = siblings.index(pattern[1])
         assert around.previous == ((pattern[0], siblings[at - 1]) if at else None)
         assert around.following == (
             (pattern[0], siblings[at + 1]) if at + 1 < len(siblings) else None
         )
-        children, counts = np.unique(codes[rows_of(codes, pattern), 2], return_counts=True)
+        children, counts = np.unique(codes[matching(codes, pattern), 2], return_counts=True)
         assert around.child == (*pattern, int(children[counts.argmax()]))
     assert relatives(table, (0, 5)).parent == (0,) and relatives(table, (None, 5)).parent == ()
     top = relatives(table, ())
@@ -125,10 +126,3 @@ def test_the_longest_beginning_that_an_item_has(profiles, codes):
     own = tuple(codes[0].tolist())
     assert longest(profiles.table, own[:1], own[1:]) == own
     assert longest(profiles.table, own[:2], (255, *own[3:]))[:2] == own[:2]
-
-
-def rows_of(codes, pattern):
-    kept = np.ones(len(codes), dtype=bool)
-    for level, code in enumerate(pattern):
-        kept &= (code is None) | (codes[:, level] == code)
-    return np.flatnonzero(kept)

@@ -21,28 +21,31 @@ ENGINE = SimpleNamespace(
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "Ein roter Bus",
+        "un perro negro",
+        "el gato en la mesa",
+        "¿dónde está?",
+        "des enfants dans la rue",
+        "l'homme et le chien",
+        "um cachorro preto",
+        "il gatto nel giardino",
+        "een zwarte hond",
+        "jalan tanpa mobil",
+        "một con chó",
+        "kırmızı araba",
+        "ulica bez aut",
+        "红色的郁金香",
+    ],
+)
+def test_who_writes_in_another_language_is_told_that_english_is_read(text):
+    assert query_notes(ENGINE, Query(text), "fair") == [ENGLISH]
+
+
+@pytest.mark.parametrize(
     "text, note",
     [
-        ("eine rote Tulpe", ENGLISH),
-        ("Ein roter Bus", ENGLISH),
-        ("keine Autos", ENGLISH),
-        ("un perro negro", ENGLISH),
-        ("una calle sin coches", ENGLISH),
-        ("el gato en la mesa", ENGLISH),
-        ("¿dónde está?", ENGLISH),
-        ("des enfants dans la rue", ENGLISH),
-        ("le chat sur la table", ENGLISH),
-        ("l'homme et le chien", ENGLISH),
-        ("um cachorro preto", ENGLISH),
-        ("homem com chapéu", ENGLISH),
-        ("il gatto nel giardino", ENGLISH),
-        ("een zwarte hond", ENGLISH),
-        ("jalan tanpa mobil", ENGLISH),
-        ("một con chó", ENGLISH),
-        ("bir köpek", ENGLISH),
-        ("kırmızı araba", ENGLISH),
-        ("ulica bez aut", ENGLISH),
-        ("红色的郁金香", ENGLISH),
         ("find me similar pictures", "That reads like a question about a picture"),
         ("show me a photo of it", "That reads like a question about a picture"),
         ("What is this?", "That reads like a question about a picture"),
