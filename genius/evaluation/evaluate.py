@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from tqdm import tqdm
 
@@ -180,15 +181,15 @@ def measure_phrasings(
     chosen = replace(pool, systems=PHRASED_SYSTEMS)
     cut = headline_cut(queries.row.dataset)
     count = max(map(len, queries.phrasings))
-    rates: dict[str, list[float]] = defaultdict(list)
+    rates = []
     for number in range(count):
         rephrased = queries.rephrased(number)
         encoded = encode(pool.engine, rephrased.opened(collection, BATCH))
         (found,) = chosen.search(encoded, rephrased.qrels, [beams])
-        for system, hits in (found["rank"] <= cut).groupby(found["system"], sort=False):
-            rates[system].append(float(hits.mean()))
+        rates.append((found["rank"] <= cut).groupby(found["system"], sort=False).mean())
     by_phrasing = {
-        system: (float(np.mean(each)), min(each), max(each)) for system, each in rates.items()
+        system: (float(each.mean()), float(each.min()), float(each.max()))
+        for system, each in pd.DataFrame(rates).items()
     }
     return {"phrasings": count, "by_phrasing": by_phrasing}
 

@@ -16,7 +16,6 @@ Shapes: q queries.
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
@@ -24,6 +23,7 @@ from sklearn.linear_model import LogisticRegression
 from tqdm import tqdm
 
 from genius.collections.mbeir import Collection
+from genius.encoding.features import batched
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import command_line, evaluation_parser, opened
 from genius.evaluation.queries import BATCH, read_queries
@@ -96,31 +96,26 @@ def answered(
     others: and the queries that nothing answers. Raises UserError as `read_queries` does.
     """
     found = list[Answered]()
-    rng = np.random.default_rng(seed)
     pictures = list[Image.Image]()
     sets = read_queries(collection, engine.index, split, limit=limit, seed=seed, answerable=True)
-    options = SearchOptions(k=K)
+
+    def served(queries: Sequence[Query]) -> Iterator[tuple[Query, SearchResult]]:
+        results = engine.search(queries, SearchOptions(k=K)) if queries else []
+        return zip(queries, results, strict=True)
+
     for queries in tqdm(sets, desc=f"search {split} queries", unit="row"):
-        labeled = iter(queries.queries)
-        for batch in queries.opened(collection, BATCH):
-            positives = [set(query.positives) for query in islice(labeled, len(batch))]
-            for query, result, right in zip(
-                batch, engine.search(batch, options), positives, strict=True
-            ):
-                found += judged(query, result, right, others)
+        labeled = batched(queries.queries, BATCH)
+        for batch, known in zip(queries.opened(collection, BATCH), labeled, strict=True):
+            for (query, result), answer in zip(served(batch), known, strict=True):
+                found += judged(query, result, set(answer.positives), others)
             with_picture = [query for query in batch if query.image]
             pictures += [query.image for query in with_picture]
-            mixed = swapped(with_picture[::SWAPPED]) if others else []
-            for query, result in zip(
-                mixed, engine.search(mixed, options) if mixed else [], strict=True
-            ):
+            for query, result in served(swapped(with_picture[::SWAPPED]) if others else []):
                 found += judged(query, result, set())
-    for name, picture in showing_nothing(
-        pictures[:: max(1, len(pictures) // EMPTIED)][:EMPTIED], rng
-    ):
-        readings = READINGS_OF_PICTURES if engine.has_reader else (UNREAD,)
-        asked = [Query("", picture, reading=reading) for reading in readings]
-        for query, result in zip(asked, engine.search(asked, options), strict=True):
+    readings = READINGS_OF_PICTURES if engine.has_reader else (UNREAD,)
+    lent = pictures[:: max(1, len(pictures) // EMPTIED)][:EMPTIED]
+    for name, picture in showing_nothing(lent, np.random.default_rng(seed)):
+        for query, result in served([Query("", picture, reading=one) for one in readings]):
             found += [replace(one, picture=name) for one in judged(query, result, set())]
     return found
 

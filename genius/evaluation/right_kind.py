@@ -177,11 +177,8 @@ def main(arguments: list[str]) -> None:
     queries = sum(map(len, sets["known"]))
     settings = f"{queries:,} {given.split} queries, {engine.index.n:,} items, seed {given.seed}."
     note = f"{NOTES['right_kind_lead'].format(first=FIRST)}\n\n{NOTES['right_kind']} {settings}"
-    rates = {
-        row[0]: text[1].split()[0]
-        for row, text in zip(tables[0].rows, tables[0].texts(), strict=True)
-    }
-    headline = (  # of known instructions, the first figures
+    rates = {system: known.split()[0] for system, known, *_ in tables[0].texts()}
+    headline = (
         f"{rates['as served']} % of the first results are of the kind asked for; "
         f"{rates['dense']} % by dense search"
     )
