@@ -21,13 +21,13 @@ from scipy.sparse import csr_matrix
 from genius.errors import UserError
 from genius.explore.code_profile import Profiles
 from genius.explore.playing import typical_rows
-from genius.explore.word_fits import MIN_ITEMS, Naming, directions, spread
+from genius.explore.word_fits import MIN_ITEMS, Naming, blocks, directions, spread
 from genius.schema import Modality
 from genius.trie.code_table import Pattern
 from genius.trie.ids import fields, read_level
 
 MOST_CODES = 20_000  # that are searched, those of most items
-CHUNK = 65_536  # items whose embeddings are read at once
+BLOCK = 65_536  # items whose embeddings are read at once
 COMPARED = 200_000  # items that a query is compared with, at even steps
 FITTING, LEAST_FITTING = 0.005, 30  # share and number of the items that fit a query
 FEW_WORDS = 3  # of a query that is no sentence
@@ -59,7 +59,7 @@ class CodeSearch:
         self.first = int(profiles.engine.first_code_is_modality)
         self.patterns, self.items, self.member = self._codes()
         sums = np.zeros((len(self.patterns), self.index.embeddings.shape[1]))
-        for rows in _chunks(np.arange(self.index.n)):
+        for rows in blocks(np.arange(self.index.n), BLOCK):
             sums += self.member[rows].T @ self.words.centered(rows)
         self.vectors = directions(sums).astype(np.float32)  # (u, d)
 
@@ -120,7 +120,7 @@ class CodeSearch:
 
     def _nearest(self, vector: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """The rows whose embeddings are nearest to a vector (d,)."""
-        parts = [directions(self.words.centered(some)) @ vector for some in _chunks(rows)]
+        parts = [directions(self.words.centered(some)) @ vector for some in blocks(rows, BLOCK)]
         number = min(max(LEAST_FITTING, int(FITTING * len(rows))), len(rows))
         return rows[np.argsort(-np.concatenate(parts), kind="stable")[:number]]
 
@@ -195,7 +195,3 @@ class CodeSearch:
         return FoundCode(
             self.patterns[place], int(self.items[place]), fitting, similarity, naming, shown
         )
-
-
-def _chunks(rows: np.ndarray) -> list[np.ndarray]:
-    return np.split(rows, range(CHUNK, len(rows), CHUNK))

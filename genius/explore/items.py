@@ -12,6 +12,7 @@ import torch
 
 from genius.collections.images import open_image
 from genius.errors import UserError, quoted
+from genius.explore.word_fits import blocks
 from genius.index.segments import Vectors
 from genius.index.store import Index
 from genius.schema import UNREAD, Query, SearchOptions, SearchResult, source_fields
@@ -21,7 +22,7 @@ from genius.search.engine import Engine
 from genius.search.retrieval import EncodedQueries
 
 EXACT_ITEMS = 200_000  # items; in a larger index describing an item does not read all embeddings
-BLOCK_ROWS = 16_384  # embeddings in memory at once
+BLOCK = 16_384  # embeddings in memory at once
 # embeddings read from an index too large for exact ranks; adjacent rows per read
 SAMPLE, RUN = 100_000, 64
 APPROXIMATE = SearchOptions(mode="scan", k=500, order="cosine")
@@ -89,7 +90,7 @@ def dense_ranks(embeddings: Vectors, query: np.ndarray, rows: np.ndarray) -> np.
             np.linspace(0, len(embeddings) - RUN, SAMPLE // RUN).astype(int)[:, None]
             + np.arange(RUN)
         ).ravel()
-    for part in np.array_split(compared, -(-len(compared) // BLOCK_ROWS)):
+    for part in blocks(compared, BLOCK):
         above += np.bincount(
             np.searchsorted(asked, _cosines(embeddings[part], query)), minlength=len(above)
         )

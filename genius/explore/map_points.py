@@ -17,6 +17,7 @@ import numpy as np
 
 from genius.collections.keys import ID
 from genius.explore.map_data import Maps
+from genius.explore.word_fits import blocks
 from genius.index.store import Index
 from genius.schema import source_fields
 from genius.search.candidates import positions_in_lists
@@ -126,8 +127,8 @@ class MapPoints:
 
     def similarity(self, vector: np.ndarray) -> np.ndarray:
         """(p,) cosines of the items' embeddings with a vector (d,)."""
-        blocks = np.split(self.rows, range(BLOCK, len(self.rows), BLOCK))
-        return np.concatenate([self.index.embeddings[np.asarray(some)] @ vector for some in blocks])
+        parts = [self.index.embeddings[some] @ vector for some in blocks(self.rows, BLOCK)]
+        return np.concatenate(parts)
 
     def chosen(self, choice: Choice, view: int) -> np.ndarray:
         """The points (≤ p,) of a choice, ascending."""

@@ -98,14 +98,11 @@ def picture_to_guess(profiles: Profiles, seed: int) -> int:
     rows = [int(pictured[draw.randrange(len(pictured))]) for _ in range(TRIED)]
     depth = min(MIN_STEPS, len(profiles.index.code_sizes))
 
-    photographs = [
-        row
-        for row, item in zip(rows, profiles.index.items(rows), strict=True)
-        if not is_drawn(item)
-    ]
-    prefixes = profiles.index.codes(photographs or rows)[:, :depth].tolist()
+    items = profiles.index.items(rows)
+    rows = [row for row, item in zip(rows, items, strict=True) if not is_drawn(item)] or rows
+    prefixes = profiles.index.codes(rows)[:, :depth].tolist()
     several = [len(profiles.table.match(tuple(prefix))) > 1 for prefix in prefixes]
-    return next(compress(photographs or rows, several), (photographs or rows)[0])
+    return next(compress(rows, several), rows[0])
 
 
 def change_code(profiles: Profiles, codes: Sequence[int], level: int, most: int) -> list[Group]:

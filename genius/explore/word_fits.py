@@ -146,7 +146,7 @@ class WordFits:
         words = []
         values = []
         texts = 0
-        for part in _blocks(rows):
+        for part in blocks(rows, BLOCK):
             having = self._having(part).tocoo()
             words.append(having.col)
             values.append((self.centered(part) @ self.vectors.T)[having.row, having.col])
@@ -180,7 +180,7 @@ class WordFits:
         return self._of(rows, words)
 
     def _of(self, rows: np.ndarray, words: Words = slice(None)) -> csr_matrix:
-        return vstack([self._block(part, words) for part in _blocks(rows)], format="csr")
+        return vstack([self._block(part, words) for part in blocks(rows, BLOCK)], format="csr")
 
     def _block(self, rows: np.ndarray, words: Words) -> csr_matrix:
         having = self._having(rows)[:, words]
@@ -257,10 +257,6 @@ def together(has: np.ndarray, places: Sequence[int], least: float) -> list[int]:
     return chosen if len(has) - left.sum() >= least else []
 
 
-def _blocks(rows: np.ndarray) -> list[np.ndarray]:
-    return np.split(rows, range(BLOCK, len(rows), BLOCK))
-
-
 def words_of(text: str) -> set[str]:
     """The words of a text in the singular."""
     return {singular(word) for word in WORD.findall(text.lower()) if word not in STOP_WORDS}
@@ -312,6 +308,11 @@ def common_words() -> list[str]:
 def directions(vectors: np.ndarray) -> np.ndarray:
     """(s, d) -> (s, d) of length 1; zero stays zero."""
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+
+
+def blocks(rows: np.ndarray, size: int) -> list[np.ndarray]:
+    """The rows (s,), so many at a time."""
+    return np.split(rows, range(size, len(rows), size))
 
 
 def spread(values: np.ndarray, most: int) -> np.ndarray:

@@ -49,7 +49,7 @@ def unit(vector):
 
 
 def test_a_code_is_the_mean_of_its_items_whatever_their_kind(profiles, monkeypatch):
-    monkeypatch.setattr(module, "CHUNK", 7)
+    monkeypatch.setattr(module, "BLOCK", 7)
     search = CodeSearch(profiles)
     codes = search.index.codes(range(N))
     modalities = search.index.modalities

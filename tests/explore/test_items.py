@@ -101,7 +101,7 @@ def vectors(n: int, dim: int = 5) -> np.ndarray:
 
 @pytest.mark.parametrize("block", [7, 50, 1000])
 def test_dense_ranks_agree_with_dense_search(block, monkeypatch):
-    monkeypatch.setattr(items, "BLOCK_ROWS", block)
+    monkeypatch.setattr(items, "BLOCK", block)
     embeddings = vectors(200).astype(np.float16)
     query = vectors(1)
     _, rows = flat_search(embeddings, query, 200)
