@@ -4,6 +4,7 @@ shows it.
 
 import socket
 import statistics
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -199,57 +200,40 @@ def test_the_machine_is_named_but_not_the_host(monkeypatch, tmp_path):
     assert processor_name() == "Some CPU (avx2)"
 
 
-def by_hand(results, sets) -> float:
-    """Mean over rows of the share of queries with a positive among the first CUT."""
-    rates = []
-    for ranked, some in zip(results, sets, strict=True):
-        positives = np.split(some.qrels.rows, some.qrels.offsets[1:-1])
-        rates.append(
-            np.mean(
-                [
-                    bool(set(rows[:CUT]) & set(right))
-                    for rows, right in zip(ranked, positives, strict=True)
-                ]
-            )
-        )
-    return float(np.mean(rates))
-
-
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("generate, score", {"mode": "generate", "order": "score"}),
-        ("generate, cosine", {"mode": "generate"}),
-        ("scan, score", {"mode": "scan", "order": "score"}),
-        ("both, cosine", {}),
-    ],
-)
-def test_the_modes_on_a_run_find_what_the_engine_serves(engine, collection, queries, name, options):
-    opened = [next(some.opened(collection, len(some))) for some in queries.sets]
-    served = [
-        [
-            [hit.row for hit in result.hits]
-            for result in engine.search(some, SearchOptions(k=CUT, **options))
-        ]
-        for some in opened
-    ]
-    assert mean_hit_rate(ids_of_run(engine)[name], queries) == pytest.approx(
-        by_hand(served, queries.sets)
-    )
-
-
-def test_dense_search_on_a_run_finds_the_highest_cosines(engine, queries):
+def test_hit_rates_on_a_run_are_those_of_what_is_served_and_of_the_highest_cosines(
+    engine, collection, queries
+):
     embeddings = engine.index.embeddings.astype(np.float32)
-    best = [
-        [
-            np.argsort(-cosines, kind="stable").tolist()
-            for cosines in row.embeddings.numpy() @ embeddings.T
-        ]
-        for row in queries.rows
-    ]
-    dense = dense_of_run(engine)
-    for name in ("flat", "IVF-PQ, nprobe 128", "HNSW, efSearch 256"):
-        assert mean_hit_rate(dense[name], queries) == pytest.approx(by_hand(best, queries.sets))
+
+    def served(query, **options):
+        (result,) = engine.search([query], SearchOptions(k=CUT, **options))
+        return [hit.row for hit in result.hits]
+
+    def nearest(query):
+        cosines = embeddings @ engine.encode([query]).embeddings[0].numpy()
+        return np.argsort(-cosines, kind="stable")[:CUT].tolist()
+
+    def rate(find) -> float:
+        """Mean over rows of the share of queries with a positive among what is found."""
+        rates = []
+        for some in queries.sets:
+            positives = np.split(some.qrels.rows, some.qrels.offsets[1:-1])
+            (batch,) = some.opened(collection, len(some))
+            hits = [bool({*find(query)} & {*right}) for query, right in zip(batch, positives)]
+            rates.append(np.mean(hits))
+        return float(np.mean(rates))
+
+    found = ids_of_run(engine) | dense_of_run(engine)
+    for name, find in {
+        "generate, score": partial(served, mode="generate", order="score"),
+        "generate, cosine": partial(served, mode="generate"),
+        "scan, score": partial(served, mode="scan", order="score"),
+        "both, cosine": served,
+        "flat": nearest,
+        "IVF-PQ, nprobe 128": nearest,
+        "HNSW, efSearch 256": nearest,
+    }.items():
+        assert mean_hit_rate(found[name], queries) == pytest.approx(rate(find))
 
 
 def test_the_fastest_dense_search_that_finds_as_much_is_the_equal():
