@@ -212,20 +212,18 @@ def _positives(
     """Index rows of each query's positives, those of its own dataset first, and how many positives
     have no row.
     """
+    for query in queries:
+        if not query.positives:
+            raise UserError(
+                f"query {query.id} of split {split} has no positive; add one to its qrels"
+            )
     ordered = [
         sorted(query.positives, key=lambda did: key_dataset(id_key(did)) != row.dataset_id)
         for query in queries
     ]
     rows = index.rows_of(chain.from_iterable(ordered))
-    remaining = iter(rows.tolist())
-    positives = []
-    for query, ids in zip(queries, ordered, strict=True):
-        if not ids:
-            raise UserError(
-                f"query {query.id} of split {split} has no positive; add one to its qrels"
-            )
-        positives.append([place for place in islice(remaining, len(ids)) if place >= 0])
-    return positives, int((rows < 0).sum())
+    of_queries = np.split(rows, np.cumsum([len(ids) for ids in ordered])[:-1])
+    return [some[some >= 0].tolist() for some in of_queries], int((rows < 0).sum())
 
 
 def phrasings_of(

@@ -1,5 +1,6 @@
 import json
 import logging
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -16,9 +17,11 @@ from genius.explore.code_names import (
     save_names,
 )
 from genius.explore.code_profile import Profiles
+from genius.explore.word_fits import Naming
 from genius.run import Run
 from genius.search.engine import Engine
 from tests.search.tiny import publish_tiny_run
+from tests.trie.test_code_table import matching
 from training.stages import names as command
 
 N = 60
@@ -43,36 +46,27 @@ def profiles(engine):
 
 
 def test_every_prefix_with_enough_items_is_named(run, engine):
-    codes = engine.index.codes(range(N))
-    expected = set()
-    for depth in range(1, codes.shape[1] + 1):
-        prefixes, counts = np.unique(codes[:, :depth], axis=0, return_counts=True)
-        expected |= {tuple(row) for row in prefixes[counts >= word_fits.MIN_ITEMS].tolist()}
+    codes = engine.index.codes(range(N)).tolist()
+    depths = range(1, len(codes[0]) + 1)
+    counts = Counter(tuple(row[:depth]) for row in codes for depth in depths)
+    expected = {prefix for prefix, count in counts.items() if count >= word_fits.MIN_ITEMS}
     assert set(read_names(run.path)) == expected and run.is_current("names")
 
 
-def test_a_name_fits_as_many_of_the_items_looked_at_as_it_says(run, engine, profiles):
+def test_a_name_is_that_of_the_items_of_its_prefix_but_a_kind_needs_none(run, engine, profiles):
     codes = engine.index.codes(range(N))
-    worded = 0
-    for prefix, name in read_names(run.path).items():
-        rows = np.flatnonzero((codes[:, : len(prefix)] == prefix).all(1))
-        if len(prefix) == 1:  # the kind
-            assert (name.words, name.fits, name.checked) == ((), 0, 0)
-            continue
-        fits = [profiles.words.fitting(word, rows) for word in name.words]
-        assert name.checked == len(rows) and name.fits == (
-            np.any(fits, axis=0).sum() if fits else 0
-        )
-        assert len(name.words) <= word_fits.WORDS
-        assert not fits or name.fits >= word_fits.MIN_SHARE * len(rows)
-        worded += bool(fits)
-    assert worded
+    names = read_names(run.path)
+    for prefix, name in names.items():
+        rows = np.array(matching(codes, prefix))
+        expected = profiles.words.naming(rows) if len(prefix) > 1 else Naming((), 0, 0)
+        assert (name.words, name.fits, name.checked) == tuple(vars(expected).values())
+    assert any(name.words for name in names.values())
 
 
 def test_the_pictures_are_those_nearest_to_the_mean(run, engine):
     codes = engine.index.codes(range(N))
     for prefix, name in read_names(run.path).items():
-        rows = np.flatnonzero((codes[:, : len(prefix)] == prefix).all(1))
+        rows = np.array(matching(codes, prefix))
         if prefix[0] == 1:
             assert name.pictures == ()
             continue
