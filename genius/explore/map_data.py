@@ -132,15 +132,9 @@ class Maps:
             for number, region in enumerate(file.regions):
                 if region.parent is not None and region.parent >= number:
                     raise ValueError("a region comes before the one that it is part of")
-            named = [
-                number
-                for view in file.views
-                for one in view.moved
-                for number in (one.region, one.left, one.joined)
-            ]
-            if max((number for number in named if number is not None), default=0) >= len(
-                file.regions
-            ):
+            listed = {None, *range(len(file.regions))}
+            moved = (one for view in file.views for one in view.moved)
+            if not all({one.region, one.left, one.joined} <= listed for one in moved):
                 raise ValueError("a region that moved is not listed")
         names = {int(number): name for number, name in file.datasets.items()}
         return cls(
