@@ -5,9 +5,9 @@ renamed. A part records the digests of the parts it was built from: an index or 
 quantizer is refused.
 
 Several processes may change a run at the same time: every change locks the run, reads the manifest
-again, changes its own entries, and replaces the file (`Run.changing`). The files of a replaced part
-are deleted unless somebody still holds a ReadLock on them; who lets go of them, or a later change
-of that part, deletes them then (`Run.sweep`).
+again, changes its own entries, and replaces the file (`Run.changing_manifest`). The files of a
+replaced part are deleted unless somebody still holds a ReadLock on them; who lets go of them, or a
+later change of that part, deletes them then (`Run.sweep`).
 """
 
 import hashlib

@@ -151,6 +151,17 @@ def test_the_trace_ends_in_the_generated_ids_and_changes_nothing(engine):
     assert last.code[last.kept].tolist() == [id.codes[-1] for id in traced.generated]
 
 
+def test_the_decoder_weight_is_that_of_the_run_unless_an_option_sets_it(engine):
+    usual = engine.decoder.config.decoder_weight
+    options = SearchOptions(order="score")
+    generated = {
+        weight: engine.search("A red dog.", replace(options, decoder_weight=weight)).generated
+        for weight in (None, usual, 0.25, 0.0)
+    }
+    assert generated[None] == generated[usual]
+    assert generated[usual] != generated[0.25] != generated[0.0] != generated[usual]
+
+
 def test_every_result_has_the_probability_of_each_of_its_codes_whether_or_not_it_was_generated(
     engine,
 ):

@@ -122,21 +122,6 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
 
 
 @COMPILED
-@pytest.mark.parametrize("length", [0, 1, 3, 4])
-def test_a_prefix_leaves_the_items_below_it(length, compiled, monkeypatch):
-    monkeypatch.setattr(module, "ITEMS_IN_MEMORY", 11)
-    pool, codewords = world((3, 4, 5, 6), 200)
-    prefix = tuple(pool.table.codes(77)[:length].tolist())
-    below = [p for p in range(200) if tuple(pool.table.codes(p)[:length].tolist()) == prefix]
-    scan = scan_of(pool, codewords, compiled, monkeypatch)
-    whole, found = scan.best(queries(2), 200), scan.best(queries(2), 200, prefix)
-    for everything, positions in zip(
-        whole.positions.tolist(), found.positions.tolist(), strict=True
-    ):
-        assert positions[: len(below)] == [position for position in everything if position in below]
-
-
-@COMPILED
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("count", [1, FEW + 1])
 @pytest.mark.parametrize(
