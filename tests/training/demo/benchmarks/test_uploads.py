@@ -13,7 +13,14 @@ from genius.search.match import SIGNALS, record_of
 from tests.collections.samples import write_source
 from tests.search.tiny import publish_tiny_run
 from training.demo.benchmarks import uploads
-from training.demo.benchmarks.uploads import belongs, held_out_records, main, rates, right_entries
+from training.demo.benchmarks.uploads import (
+    belongs,
+    held_out_records,
+    is_in,
+    main,
+    rates,
+    right_entries,
+)
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +113,13 @@ def test_pictures_of_training_and_of_the_index_are_left_out(data, tmp_path):
 def test_rates_count_the_first_right_result():
     figures = rates([[False, True], [True, True], [False, False], []], seed=0)
     assert [rate for rate, *_ in figures] == [0.25, 0.5, 0.5]
+
+
+def test_a_similar_picture_is_right_if_its_source_has_the_category():
+    hat = {"modality": Modality.IMAGE, "source": '{"category": "hat"}'}
+    assert is_in(Item("0:1", image="1.png", **hat), ["cap", "hat"])
+    assert not is_in(Item("0:1", text="a hat", **hat), ["hat"])  # a text
+    assert not is_in(Item("0:1", Modality.IMAGE, image="1.png"), ["hat"])
 
 
 def test_held_out_pictures_belong_to_a_category_by_attribute_or_by_words(data):

@@ -95,6 +95,14 @@ def test_clustered_ids_are_unique_and_leaves_are_small_also_of_equal_vectors(vec
         assert sorted(numbers) == list(range(len(numbers))) and len(numbers) <= 9
 
 
+def test_items_of_one_cluster_are_nearer_to_its_mean_than_to_the_means_of_others():
+    vectors = made(400).embeddings
+    first = hierarchical(made(400), branches=3, leaf=200)[0][:, 0]
+    means = np.stack([vectors[first == code].mean(0) for code in range(3)])
+    nearest = np.linalg.norm(vectors[:, None] - means[None], axis=2).argmin(1)
+    assert (nearest == first).mean() > 0.95
+
+
 def test_residual_ids_reconstruct_better_with_each_level():
     """Rebuilt from the means of the items that share a code, level by level."""
     candidates = made(300, codebook_size=8)
