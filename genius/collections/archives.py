@@ -23,7 +23,6 @@ from genius.collections.lines import PACKED
 from genius.collections.listing import (
     HIDDEN,
     OTHER,
-    PICASA,
     PICTURES,
     UNREADABLE,
     UNSUPPORTED,
@@ -158,7 +157,7 @@ def _left(archive: Path, path: PurePosixPath, report: str) -> FileReport | None:
     if is_archive(path.name):
         advice = f"{report} is an archive in an archive: unpack {archive.name} into a folder"
         return FileReport(report, UNSUPPORTED, advice)
-    if not path.name.lower().endswith((*PICTURES, *TEXTS, *PACKED, *PICASA)):
+    if not path.name.lower().endswith((*PICTURES, *TEXTS, *PACKED)):
         return FileReport(report, OTHER)
     return None
 

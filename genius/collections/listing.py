@@ -47,7 +47,6 @@ HIDDEN_NAMES = frozenset(
     ["thumb", "lost.dir", "encoded-video"],  # of Android and Immich
     ["__macosx", "_vti_cnf", "$recycle.bin", "system volume information"],
 )
-PICASA = (".picasa.ini", "picasa.ini")  # what Picasa says about the pictures of a folder
 SHEETS = frozenset({".xlsx", ".xls", ".ods", ".numbers"})
 ARCHIVES = frozenset({".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".zst", ".7z", ".rar"})
 UNSUPPORTED_SUFFIXES = (SHEETS | ARCHIVES).union(
@@ -372,7 +371,7 @@ def account(reports: Sequence[FileReport]) -> list[str]:
 def is_hidden(name: str, folder: str = "") -> bool:
     """Whether a file or a folder is hidden, or derived by a program. folder: that it is in."""
     # "..c.jpg" is a name that somebody chose
-    dotted = name.startswith(".") and not name.startswith("..") and name.lower() not in PICASA
+    dotted = name.startswith(".") and not name.startswith("..")
     derived = folder.lower().endswith(LIBRARIES) and name.lower() not in ORIGINALS
     # previews of Lightroom
     named = name.lower() in HIDDEN_NAMES or name.lower().endswith(".lrdata")

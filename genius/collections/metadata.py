@@ -80,9 +80,7 @@ class Said:
 
 
 class Beside:
-    """The .xmp and .json files that are called after pictures: Lightroom's, Takeout's, others'; and
-    what `take` is given.
-    """
+    """The .xmp and .json files that are called after pictures: Lightroom's, Takeout's, others'."""
 
     def __init__(self, root: Path, files: Iterable[str], images: Sequence[str]):
         """files and images: paths below the root. Reads the files."""
@@ -98,15 +96,6 @@ class Beside:
                 if heard := said[name]:
                     self._said.setdefault(image, []).append(heard)
 
-    def take(self, found: Iterable[tuple[str, str, Said]]) -> None:
-        """Take what files say about pictures (file, picture, what it says), after what is known."""
-        for name, image, said in found:
-            if said.problem:
-                self.problems.append(f"{name}: {said.problem}")
-            elif says_something(said):
-                self.used.add(name)
-                self._said.setdefault(image, []).append(said)
-
     def of(self, image: str) -> list[Said]:
         """What is said beside a picture, the best first."""
         return self._said.get(image, [])
@@ -115,20 +104,16 @@ class Beside:
         file = root / name
         is_json = _is_json(name)
         try:
-            data = bounded_bytes(file, MAX_LINE if is_json else MAX_XMP)
+            data = _bounded_bytes(file, MAX_LINE if is_json else MAX_XMP)
             said = _from_json(file, data, image) if is_json else _from_xmp(".xmp", data, image)
         except (LineError, ValueError) as error:
             if not is_json:
                 self.problems.append(f"{name}: {getattr(error, 'message', error)}")
             return None  # other JSON may be a table
-        if not says_something(said):
+        if not (said.text or said.keywords or said.facts):
             return None
         self.used.add(name)
         return said
-
-
-def says_something(said: Said) -> bool:
-    return bool(said.text or said.keywords or said.facts)
 
 
 def inside(data: bytes, name: str) -> list[Said]:
@@ -205,7 +190,7 @@ def _parts(file: str) -> tuple[str, str, str]:
     return folder, NUMBER.sub("", name).casefold(), numbers[-1] if numbers else ""
 
 
-def bounded_bytes(file: Path, limit: int) -> bytes:
+def _bounded_bytes(file: Path, limit: int) -> bytes:
     with suppress(OSError):
         if file.stat().st_size > limit:
             raise LineError(file, 0, f"is larger than {limit / 2**20:.0f} MB")
@@ -236,8 +221,8 @@ def _from_xmp(origin: str, packet: bytes, name: str) -> Said:
     ]
     text = next(filter(str.strip, values[f"{DC}description"]), "")
     date = next((date for tag in XMP_DATES for date in values[tag]), "")
-    facts = facts_of(date, *(next(iter(values[tag]), "") for tag in XMP_CAMERA))
-    return tidied(origin, text, keywords, facts, name)
+    facts = _facts_of(date, *(next(iter(values[tag]), "") for tag in XMP_CAMERA))
+    return _tidied(origin, text, keywords, facts, name)
 
 
 def _from_json(file: Path, data: bytes, name: str) -> Said:
@@ -252,10 +237,11 @@ def _from_json(file: Path, data: bytes, name: str) -> Said:
         keywords += words if isinstance(words, list) else []
     date, taken = fields.get("datetimeoriginal"), fields.get("phototakentime")
     if isinstance(taken, dict):
-        date = date_of(taken.get("timestamp")) or date
-    facts = facts_of(date, fields.get("make"), fields.get("model"))
+        with suppress(LookupError, ValueError, TypeError, OverflowError, OSError):
+            date = str(datetime.fromtimestamp(int(taken["timestamp"]), UTC))
+    facts = _facts_of(date, fields.get("make"), fields.get("model"))
     text = next(filter(str.strip, texts), "")
-    return tidied("Takeout" if isinstance(taken, dict) else "JSON", text, keywords, facts, name)
+    return _tidied("Takeout" if isinstance(taken, dict) else "JSON", text, keywords, facts, name)
 
 
 def _inner_xmp(image: Image.Image, name: str) -> Said | None:
@@ -270,7 +256,7 @@ def _iptc(image: Image.Image, name: str) -> Said | None:
     if not found:
         return None
     caption, *_ = _texts(found.get(IPTC_CAPTION))
-    return tidied("IPTC", caption, _texts(found.get(IPTC_KEYWORDS)), {}, name)
+    return _tidied("IPTC", caption, _texts(found.get(IPTC_KEYWORDS)), {}, name)
 
 
 def _exif(image: Image.Image, name: str) -> Said | None:
@@ -286,31 +272,26 @@ def _exif(image: Image.Image, name: str) -> Said | None:
     )
     words = exif.get(XP_KEYWORDS, b"")
     words = bytes(words).decode("utf-16-le", "ignore") if isinstance(words, bytes | tuple) else ""
-    facts = facts_of(exif.get_ifd(EXIF_IFD).get(TAKEN), make, model)
-    return tidied("EXIF", text, words.split(";"), facts, name)
+    facts = _facts_of(exif.get_ifd(EXIF_IFD).get(TAKEN), make, model)
+    return _tidied("EXIF", text, words.split(";"), facts, name)
 
 
 def _png(image: Image.Image, name: str) -> Said | None:
     texts = [str(image.info[key]) for key in PNG_TEXTS if image.info.get(key)]
     if not texts or image.format != "PNG":
         return None
-    return tidied("PNG text", SETTINGS.split(texts[0])[0], [], {}, name)
+    return _tidied("PNG text", SETTINGS.split(texts[0])[0], [], {}, name)
 
 
-def tidied(origin: str, text: str, words: Iterable[Any], facts: dict[str, str], name: str) -> Said:
+def _tidied(origin: str, text: str, words: Iterable[Any], facts: dict[str, str], name: str) -> Said:
     """Tidied; a text that is no more than the name of a file is no caption."""
     text = _clean(text)[:MAX_TEXT]
     stem = PurePosixPath(name).stem
-    if is_file_name(text) or (text == stem and re.search(r"\d", stem)):
+    is_file_name = " " not in text and text.lower().endswith(SUFFIXES)
+    if is_file_name or CAMERA_FILE.fullmatch(text) or (text == stem and re.search(r"\d", stem)):
         text = ""
     keywords = union(_clean(word) for word in words if isinstance(word, str))
     return Said(origin, text, keywords, facts)
-
-
-def is_file_name(text: str) -> bool:
-    """Whether a text is no more than a picture's file name, as programs write for want of words."""
-    named = " " not in text and text.lower().endswith(SUFFIXES)
-    return named or CAMERA_FILE.fullmatch(text) is not None
 
 
 def union(words: Iterable[str]) -> list[str]:
@@ -322,14 +303,7 @@ def union(words: Iterable[str]) -> list[str]:
     return list(islice(kept.values(), MAX_KEYWORDS))
 
 
-def date_of(timestamp: Any) -> str:
-    """The date and time of seconds since 1970; empty if they are none."""
-    with suppress(ValueError, TypeError, OverflowError, OSError):
-        return str(datetime.fromtimestamp(int(timestamp), UTC))
-    return ""
-
-
-def facts_of(date: object, make: object, model: object) -> dict[str, str]:
+def _facts_of(date: object, make: object, model: object) -> dict[str, str]:
     facts = {}
     if isinstance(date, str) and (match := DATE.match(date)) and match[2] != "00":
         facts["date taken"] = " ".join(filter(None, ("-".join(match.groups()[:3]), match[4])))

@@ -23,7 +23,6 @@ from genius.collections.archives import is_archive, unpack_archive
 from genius.collections.arrow import HUB, MANIFEST, Batch, dataset_batches, unpack
 from genius.collections.class_folders import CATEGORY, categories, split_of_folder
 from genius.collections.encodings import code_page_note, decoded
-from genius.collections.exports import exported
 from genius.collections.images import SUFFIXES as IMAGES
 from genius.collections.layout import SPLITS
 from genius.collections.lines import LineError, file_bytes, json_lines, validate
@@ -198,7 +197,6 @@ def read_source(root: Path) -> Source:
         missing = []
         texts = _read_beside(folder, records, notes)
     beside = Beside(root, folder.files, folder.images)
-    beside.take(exported(root, folder.files, folder.images))
     for record in records:
         record.hear(beside.of(record.image))
     texts |= beside.used
