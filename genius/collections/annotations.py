@@ -1,19 +1,21 @@
-"""What annotation programs write of the pictures of a folder: captions, and boxes or shapes, which
-are none.
+"""What lies about the pictures of a folder without a table, and says something of them.
 
 COCO                a JSON file of all pictures, with captions or with categories
 YOLO, KITTI, DOTA   0001.txt beside 0001.jpg, or in labels/ of one in images/; names in classes.txt
                     or data.yaml
 VOC, labelme        0001.xml, 0001.json
+captions            0001.txt, 0001.caption
+folders             dogs/rex.jpg
 
-Boxes are not used; the names of what they mark become the attribute `objects` of the picture.
+Boxes are not used; the names of what they mark become the attribute `objects` of the picture, and
+names of folders the attribute `category`.
 """
 
 import json
 import posixpath
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -23,12 +25,18 @@ from xml.etree import ElementTree
 import yaml
 from pydantic import AliasChoices, Field, TypeAdapter, ValidationError
 
+from genius.collections.encodings import code_page_note, decoded
+from genius.collections.layout import SPLIT_NAMES, split_of_file, split_of_folder
+from genius.collections.lines import LineError, file_bytes
 from genius.collections.listing import Folder
-from genius.collections.tables import SPLIT_NAMES, split_of
+from genius.collections.metadata import clean
+from genius.collections.source_records import Record, without_empty
+from genius.collections.table_files import SUFFIXES as TABLES
 from genius.errors import UserError
 from genius.reading import first_problem
 
 OBJECTS = "objects"  # the attribute
+CATEGORY = "category"  # the attribute, by which the page calls pictures without words
 # bytes, of which reading takes five times as many; MSCOCO's largest file has 450 MB
 MAX_COCO = 2**29
 MAX_NAMES = 2**18  # bytes of a file of classes
@@ -40,16 +48,10 @@ BESIDE = {  # the last of these folders in the path of a picture -> those of its
 }
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 DOTA = ("imagesource:", "gsd:")  # begin lines that are no boxes
-
-
-@dataclass(frozen=True)
-class Annotations:
-    """By the paths of pictures."""
-
-    captions: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    objects: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    splits: dict[str, str] = field(default_factory=dict)
-    files: set[str] = field(default_factory=set)  # that are annotations
+WORD = re.compile(r"[^\W\d_]{3,}")
+CAMERA = re.compile(  # folders that cameras and people call so whatever is in them
+    r"(dcim|\d*(canon|nikon|msdcf|apple|andro)\w?|img|images?|pictures?|photos?|new folder.*)", re.I
+)
 
 
 @dataclass(slots=True)
@@ -77,20 +79,43 @@ class Coco:
 COCO = TypeAdapter(Coco)
 
 
-def read_annotations(folder: Folder, notes: list[str]) -> Annotations:
-    """Read the annotations of the pictures in a folder. notes: gets sentences about what was
-    recognized.
+def read_annotations(folder: Folder, records: Sequence[Record], notes: list[str]) -> set[str]:
+    """Let records take what is said of their pictures; returns the names of the files that say it.
+
+    notes: gets sentences about what was recognized.
     """
-    found = Annotations()
+    found = {record.image: record for record in records}
+    files = _read_coco(folder, found, notes) | _read_marks(folder, found, notes)
+    for record in records:
+        record.captions = list(dict.fromkeys(filter(None, map(clean, record.captions))))
+        objects = dict.fromkeys(record.attributes.get(OBJECTS, []))
+        record.attributes = without_empty({OBJECTS: list(objects)})
+    unread = sorted(name for name in folder.files if "/" in name and name.lower().endswith(TABLES))
+    for name in unread[:1]:
+        notes.append(
+            f"{name} is not read; name tables in folders metadata.csv, or put one into "
+            "the folder itself"
+        )
+    files |= _read_captions(folder, records, files, notes)
+    if not any(record.captions or record.attributes for record in records):
+        _read_folder_names(records, notes)
+    return files
+
+
+def _read_coco(folder: Folder, found: Mapping[str, Record], notes: list[str]) -> set[str]:
+    """Read the files of COCO; returns their names. found: the records, by their pictures."""
     stems = {image.rpartition(".")[0] for image in folder.images}
+    files = set[str]()
     for name in sorted(folder.files):
-        if name.lower().endswith(".json") and name.rpartition(".")[0] not in stems:
-            _read_coco(folder, name, found, notes)
+        beside = not name.lower().endswith(".json") or name.rpartition(".")[0] in stems
+        if not beside and (coco := _coco(folder, name, notes)):
+            files.add(name)
+            notes.append(f"{name}: COCO's annotations: {_take(folder, name, coco, found)}")
     # of a part of MSCOCO: who has nothing else trains on it, too
-    if len(set(found.splits.values())) < 2:
-        found.splits.clear()
-    _read_beside(folder, found, notes)
-    return found
+    if len({record.split for record in found.values()} - {None}) < 2:
+        for record in found.values():
+            record.split = None
+    return files
 
 
 def _coco(folder: Folder, name: str, notes: list[str]) -> Coco | None:
@@ -98,64 +123,51 @@ def _coco(folder: Folder, name: str, notes: list[str]) -> Coco | None:
     if (folder.root / name).stat().st_size > MAX_COCO:
         notes.append(f"{name} is not read: it is larger than {MAX_COCO // 2**20} MB")
     data = _bytes(folder, name, MAX_COCO)
-    if (
-        not data.lstrip().startswith(b"{")
-        or b'"images"' not in data
-        or b'"annotations"' not in data
-    ):
+    parts = (b'"images"', b'"annotations"')
+    if not data.lstrip().startswith(b"{") or not all(part in data for part in parts):
         return None
     try:
         return COCO.validate_json(data)
     except ValidationError as error:
-        notes.append(
-            f"{name} is not read: it is not as COCO's annotations are ({first_problem(error)})"
-        )
+        problem = f"it is not as COCO's annotations are ({first_problem(error)})"
+        notes.append(f"{name} is not read: {problem}")
         return None
 
 
-def _coco_files(folder: Folder, inside: PurePosixPath, coco: Coco) -> dict[int | str, str]:
-    """The files of its pictures, those that are here. inside: the folder of the annotations."""
-    files = {}
+def _take(folder: Folder, name: str, coco: Coco, found: Mapping[str, Record]) -> str:
+    """Let records take what a file of COCO says; returns of how many pictures it says what."""
+    inside = PurePosixPath(name).parent
+    records: dict[int | str, Record] = {}  # those that are here
     for image in coco.images:
         path = re.sub(r"^(\.\./)+", "", posixpath.normpath(inside / image.name.replace("\\", "/")))
         with suppress(UserError):
             file = folder.find(path) or folder.find_below(path) or folder.find_below(image.name)
-            if file in folder.pictures:
-                files[image.id] = file
-    return files
-
-
-def _read_coco(folder: Folder, name: str, found: Annotations, notes: list[str]) -> None:
-    coco = _coco(folder, name, notes)
-    if coco is None:
-        return
-    inside = PurePosixPath(name).parent
-    images = _coco_files(folder, inside, coco)
+            if file and file in found:
+                records[image.id] = found[file]
     categories = {category.id: category.name for category in coco.categories}
-    captions, objects = set[str](), set[str]()
+    captioned, marked = set[str](), set[str]()
     for annotation in coco.annotations:
-        if (file := images.get(annotation.image_id)) is None:
-            continue
-        if annotation.caption:
-            captions.add(file)
-            found.captions[file].append(annotation.caption)
-        if annotation.category_id in categories:
-            objects.add(file)
-            found.objects[file].append(categories[annotation.category_id])
-    names = (split_of(name), *map(SPLIT_NAMES.get, map(str.lower, reversed(inside.parts))))
-    if split := next(filter(None, names), None):
-        found.splits.update(dict.fromkeys(images.values(), split))
-    found.files.add(name)
-    parts = [f"captions of {len(captions):,} pictures"] * bool(captions)
-    parts += [f"objects of {len(objects):,} pictures"] * bool(objects)
-    parts += [f"{len(coco.images) - len(images):,} pictures are not here"] * (
-        len(images) < len(coco.images)
-    )
-    notes.append(f"{name}: COCO's annotations: {'; '.join(parts) or 'none'}")
+        record = records.get(annotation.image_id)
+        if record and annotation.caption:
+            captioned.add(record.image)
+            record.captions.append(annotation.caption)
+        if record and annotation.category_id in categories:
+            marked.add(record.image)
+            record.attributes.setdefault(OBJECTS, []).append(categories[annotation.category_id])
+    if split := split_of_file(name) or split_of_folder(inside):
+        for record in records.values():
+            record.split = split
+    lost = len(coco.images) - len(records)
+    parts = [f"captions of {len(captioned):,} pictures"] * bool(captioned)
+    parts += [f"objects of {len(marked):,} pictures"] * bool(marked)
+    parts += [f"{lost:,} pictures are not here"] * bool(lost)
+    return "; ".join(parts) or "none"
 
 
-def _read_beside(folder: Folder, found: Annotations, notes: list[str]) -> None:
-    """Read the files about one picture."""
+def _read_marks(folder: Folder, found: Mapping[str, Record], notes: list[str]) -> set[str]:
+    """Read the files about what is marked in one picture; returns their names, also those that tell
+    the names of classes. found: the records, by their pictures.
+    """
     marked: dict[tuple[str, str], list[str]] = {}  # by picture and file
     empty = set[str]()  # of pictures that show nothing
     for image in folder.images:
@@ -167,48 +179,94 @@ def _read_beside(folder: Folder, found: Annotations, notes: list[str]) -> None:
             elif not data.strip():
                 empty.add(file)
     if not marked:
-        return
+        return set()
     files = {file for _, file in marked}
-    found.files.update(files, empty)
-    classes = _class_names(folder, found.files)
+    classes = _class_names(folder)
     unnamed = 0
     for (image, file), things in marked.items():
-        names = next(
-            (classes[place] for place in PurePosixPath(file).parents if place in classes), {}
-        )
+        places = PurePosixPath(file).parents
+        names = next((classes[place][1] for place in places if place in classes), {})
         objects = [names.get(thing, "" if thing.isdigit() else thing) for thing in things]
         unnamed += "" in objects
-        # KITTI's
-        found.objects[image] += (name for name in objects if name not in ("", "DontCare"))
+        own = found[image].attributes.setdefault(OBJECTS, [])
+        own += (name for name in objects if name not in ("", "DontCare"))  # KITTI's
     kinds = Counter(PurePosixPath(file).suffix.lower() for file in files)
     shown = ", ".join(f"{suffix} {count:,}" for suffix, count in kinds.items())
-    notes.append(
-        f"{len(files):,} files ({shown}) are annotations of boxes or shapes in pictures, "
-        "no captions"
-    )
-    if any(found.objects.values()):
-        notes[-1] += f"; the names of what they mark become the attribute {OBJECTS}"
+    kind = "annotations of boxes or shapes in pictures, no captions"
+    note = f"{len(files):,} files ({shown}) are {kind}"
+    if any(record.attributes.get(OBJECTS) for record in found.values()):
+        note += f"; the names of what they mark become the attribute {OBJECTS}"
     if unnamed:
-        notes[-1] += (
-            f"; {unnamed:,} give no names: write those of the classes into classes.txt, a "
-            "line for each"
-        )
+        classes_file = "write those of the classes into classes.txt, a line for each"
+        note += f"; {unnamed:,} give no names: {classes_file}"
+    notes.append(note)
+    return files | empty | {file for file, _ in classes.values()}
 
 
 def _files_beside(image: str) -> Iterator[str]:
     """The names that annotations of a picture may have."""
     path = PurePosixPath(image)
     stem = image.removesuffix(path.suffix)
-    places = [part.lower() in BESIDE for part in path.parts[:-1]]
     stems = [stem]
-    if any(places):
-        at = len(places) - 1 - places[::-1].index(True)
-        parts = stem.split("/")
-        stems += [
-            "/".join([*parts[:at], name, *parts[at + 1 :]]) for name in BESIDE[parts[at].lower()]
-        ]
+    parts = stem.split("/")
+    for at in reversed(range(len(parts) - 1)):
+        if parts[at].lower() in BESIDE:
+            others = BESIDE[parts[at].lower()]
+            stems += ["/".join([*parts[:at], name, *parts[at + 1 :]]) for name in others]
+            break
     yield from (stem + suffix for stem in stems for suffix in (".txt", ".TXT", ".xml", ".json"))
     yield f"{image}.txt"
+
+
+def _read_captions(
+    folder: Folder, records: Sequence[Record], others: set[str], notes: list[str]
+) -> set[str]:
+    """Read the text files beside images, but for the others, which are their captions; returns
+    their names.
+    """
+    pages: Counter[str] = Counter()
+    texts = set[str]()
+    unread = list[str]()
+    for record in records:
+        stem = record.image.removesuffix(PurePosixPath(record.image).suffix)
+        names = (*(stem + suffix for suffix in (".txt", ".TXT", ".caption")), record.image + ".txt")
+        if name := next((name for name in names if name in folder and name not in others), None):
+            try:
+                text, page = decoded(file_bytes(folder.root / name), folder.root / name)
+            except LineError as error:
+                unread.append(str(error))
+                continue
+            texts.add(name)
+            pages[page] += 1
+            record.captions += filter(None, [clean(text)])
+    if texts:
+        notes.append(f"{len(texts):,} text files beside images are their captions")
+    notes += [f"{len(unread):,} cannot be read; the first: {text}" for text in unread[:1]]
+    notes += [code_page_note(f"{count:,} of them", page) for page, count in pages.items() if page]
+    return texts
+
+
+def _read_folder_names(records: Sequence[Record], notes: list[str]) -> None:
+    """Let records take what their folders are called, if all lie in folders of words, and at least
+    two folders hold two pictures each. The folder of a split is none (train/dogs/rex.jpg).
+    """
+    places = [PurePosixPath(record.image).parts[:-1] for record in records]
+    names = [
+        next((name for name in reversed(place) if name.lower() not in SPLIT_NAMES), "")
+        for place in places
+    ]
+    counts = Counter(names)
+    telling = all(WORD.search(name) and not CAMERA.fullmatch(name) for name in counts)
+    if not telling or len(counts) < 2 or min(counts.values()) < 2:
+        return
+    for record, place, name in zip(records, places, names, strict=True):
+        record.attributes = {CATEGORY: clean(name.replace("_", " "))}
+        record.split = SPLIT_NAMES.get(place[0].lower()) if place[1:] else None
+    shown = sorted({record.attributes[CATEGORY] for record in records})
+    notes.append(
+        f"{len(shown):,} folders name what is in their pictures, as in {shown[0]}: "
+        f"attribute {CATEGORY}"
+    )
 
 
 def _boxes(data: bytes) -> list[str] | None:
@@ -217,9 +275,7 @@ def _boxes(data: bytes) -> list[str] | None:
     lines.
     """
     classes = []
-    for line in filter(
-        str.strip, data.decode(errors="replace").removeprefix("\ufeff").splitlines()
-    ):
+    for line in filter(str.strip, _lines(data)):
         cells = re.split(r"[\s,;]+", line.strip(" \t,;"))
         words = [cell for cell in cells if not NUMBER.fullmatch(cell)]
         if not words and len(cells) >= 5 and float(cells[0]).is_integer():
@@ -255,21 +311,14 @@ def _labelme(data: bytes) -> list[str] | None:
 READERS = {".txt": _boxes, ".xml": _voc, ".json": _labelme}
 
 
-def _class_names(folder: Folder, files: set[str]) -> dict[PurePosixPath, dict[str, str]]:
-    """The names of numbered classes, by the folder that they are told in. files: gets those that
-    tell them.
-    """
-    classes: dict[PurePosixPath, dict[str, str]] = {}
+def _class_names(folder: Folder) -> dict[PurePosixPath, tuple[str, dict[str, str]]]:
+    """The names of numbered classes, by the folder of the file that tells them, with this file."""
+    classes = {}
     for file in sorted(folder.files):
         lower = file.lower()
         names = dict[str, str]()
         if lower.endswith(("classes.txt", ".names", "_darknet.labels")):
-            lines = (
-                _bytes(folder, file, MAX_NAMES)
-                .decode(errors="replace")
-                .removeprefix("\ufeff")
-                .splitlines()
-            )
+            lines = _lines(_bytes(folder, file, MAX_NAMES))
             names = {str(number): line.strip() for number, line in enumerate(lines)}
         elif lower.endswith((".yaml", ".yml")):
             with suppress(yaml.YAMLError, ValueError, RecursionError, AttributeError):
@@ -281,9 +330,12 @@ def _class_names(folder: Folder, files: set[str]) -> dict[PurePosixPath, dict[st
                     str(number): name for number, name in told.items() if isinstance(name, str)
                 }
         if names:
-            files.add(file)
-            classes[PurePosixPath(file).parent] = names
+            classes[PurePosixPath(file).parent] = file, names
     return classes
+
+
+def _lines(data: bytes) -> list[str]:
+    return data.decode(errors="replace").removeprefix("\ufeff").splitlines()
 
 
 def _bytes(folder: Folder, file: str, limit: int) -> bytes:

@@ -23,7 +23,8 @@ from genius.collections.layout import SPLITS, TASKS, is_inside
 from genius.collections.listing import COPY, TEXT, UNREADABLE, USED, VERSION, FileReport, account
 from genius.collections.metadata import inside
 from genius.collections.rules import SourceEntry, apply_rules
-from genius.collections.sources import Record, Source, read_source
+from genius.collections.source_records import Record
+from genius.collections.sources import Source, read_source
 from genius.collections.versions import SIDE, originals, small
 from genius.collections.writer import CollectionWriter, new_collection
 from genius.errors import UserError, quoted

@@ -4,11 +4,16 @@ add.
 
 import os
 import re
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from genius.schema import Modality
 
 SPLITS = ("train", "val", "test")
+SPLIT_NAMES = {name: name for name in (*SPLITS, "candidates")} | {
+    "validation": "val",
+    "valid": "val",
+    "dev": "test",
+}
 MIN_QUERIES = 2  # of train and of val, to train on
 TASKS = {  # M-BEIR task id -> (query modality, candidate modality); 5 is unused
     0: (Modality.TEXT, Modality.IMAGE),
@@ -69,6 +74,19 @@ def is_inside(path: Path, folder: Path) -> bool:
     is.
     """
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
+def split_of_file(name: str) -> str | None:
+    """The split that the name of a table begins or ends with: train-00000-of-00002.parquet,
+    captions_val2017.json.
+    """
+    words = re.findall("[a-z]+", PurePath(name.lower().removesuffix(".gz")).stem) or [""]
+    return SPLIT_NAMES.get(words[0]) or SPLIT_NAMES.get(words[-1])
+
+
+def split_of_folder(folder: PurePath) -> str | None:
+    """The split that a folder is called, or the nearest of those that it lies in."""
+    return next(filter(None, map(SPLIT_NAMES.get, map(str.lower, reversed(folder.parts)))), None)
 
 
 def _row_name(dataset: str, task: int | str | None) -> str:

@@ -285,12 +285,12 @@ def _png(image: Image.Image, name: str) -> Said | None:
 
 def _tidied(origin: str, text: str, words: Iterable[Any], facts: dict[str, str], name: str) -> Said:
     """Tidied; a text that is no more than the name of a file is no caption."""
-    text = _clean(text)[:MAX_TEXT]
+    text = clean(text)[:MAX_TEXT]
     stem = PurePosixPath(name).stem
     is_file_name = " " not in text and text.lower().endswith(SUFFIXES)
     if is_file_name or CAMERA_FILE.fullmatch(text) or (text == stem and re.search(r"\d", stem)):
         text = ""
-    keywords = union(_clean(word) for word in words if isinstance(word, str))
+    keywords = union(clean(word) for word in words if isinstance(word, str))
     return Said(origin, text, keywords, facts)
 
 
@@ -307,7 +307,7 @@ def _facts_of(date: object, make: object, model: object) -> dict[str, str]:
     facts = {}
     if isinstance(date, str) and (match := DATE.match(date)) and match[2] != "00":
         facts["date taken"] = " ".join(filter(None, ("-".join(match.groups()[:3]), match[4])))
-    make, model = (_clean(value) if isinstance(value, str) else "" for value in (make, model))
+    make, model = (clean(value) if isinstance(value, str) else "" for value in (make, model))
     if model.casefold().startswith(make.casefold().partition(" ")[0]):
         make = ""
     if camera := f"{make} {model}".strip():
@@ -330,5 +330,6 @@ def _text(data: bytes) -> str:
     return ""
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
+    """On one line, without what surrounds it."""
     return " ".join(text.replace("\0", " ").split())

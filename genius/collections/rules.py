@@ -13,7 +13,8 @@ from typing import Any
 from genius.collections import wording
 from genius.collections.draft import POSITIVE_SPLITS, Candidate, Draft, SourceImage
 from genius.collections.layout import SPLITS
-from genius.collections.sources import ComposedPair, Record
+from genius.collections.source_records import Record
+from genius.collections.sources import ComposedPair
 from genius.texts import stable_hash
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from genius.collections.arrow import open_parquet, vector_columns
-from genius.collections.sources import read_rows
+from genius.collections.source_records import read_rows
 from genius.errors import UserError
 from genius.reading import damage_explained
 from genius.schema import Item, Modality

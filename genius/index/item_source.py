@@ -17,7 +17,8 @@ from genius.collections.listing import VERSION, FileReport, account
 from genius.collections.mbeir import Collection
 from genius.collections.metadata import inside
 from genius.collections.rules import SourceEntry, apply_rules
-from genius.collections.sources import Record, read_source
+from genius.collections.source_records import Record
+from genius.collections.sources import read_source
 from genius.errors import UserError
 from genius.schema import PICTURE, Item, Modality
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from genius.collections.arrow import MANIFEST, dataset_batches, unpack
 from genius.collections.removal import remembered
-from genius.collections.tables import SUFFIXES as TABLES
+from genius.collections.table_files import SUFFIXES as TABLES
 from genius.collections.vectors import open_vectors, vector_items
 from genius.errors import UserError
 from genius.files import remove_folder, write_array

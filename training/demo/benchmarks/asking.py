@@ -24,7 +24,8 @@ from pathlib import Path
 import numpy as np
 
 from genius.collections.images import open_image
-from genius.collections.sources import Record, read_source
+from genius.collections.source_records import Record
+from genius.collections.sources import read_source
 from genius.errors import UserError
 from genius.evaluation.paper import read_published as read_table
 from genius.reports import Cell, Column, Report, Table, program_version

@@ -25,7 +25,8 @@ import numpy as np
 from PIL import Image
 
 from genius.collections.images import open_image
-from genius.collections.sources import Record, read_source
+from genius.collections.source_records import Record
+from genius.collections.sources import read_source
 from genius.commands import command_parser
 from genius.encoding.features import batched
 from genius.errors import UserError

@@ -21,7 +21,8 @@ from genius.collections.draft import Draft
 from genius.collections.layout import TASKS, named_pool_file
 from genius.collections.mbeir import Collection
 from genius.collections.rules import SourceEntry, apply_rules
-from genius.collections.sources import Record, read_source
+from genius.collections.source_records import Record
+from genius.collections.sources import read_source
 from genius.collections.writer import candidate_line, new_collection
 from genius.commands import command_parser
 from genius.errors import UserError

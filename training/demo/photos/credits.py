@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from genius.collections.sources import Record, read_source
+from genius.collections.source_records import Record
+from genius.collections.sources import read_source
 from genius.errors import UserError
 from genius.files import write_text
 from genius.index.store import Index

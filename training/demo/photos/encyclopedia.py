@@ -28,7 +28,7 @@ from timm.data import ImageNetInfo
 from genius.collections.draft import Candidate, Draft, SourceImage
 from genius.collections.layout import SPLITS
 from genius.collections.rules import SourceEntry
-from genius.collections.sources import Record
+from genius.collections.source_records import Record
 from genius.explore.word_fits import singular
 from genius.models.class_bridge import entry_text
 from genius.texts import stable_hash

@@ -13,7 +13,7 @@ from typing import Any
 
 from genius.collections.draft import Candidate, Draft
 from genius.collections.layout import SPLITS
-from genius.collections.sources import Record
+from genius.collections.source_records import Record
 from training.demo.photos.encyclopedia import Encyclopedia
 from training.demo.photos.pictures import DISHES, FOR_CHILDREN, Photo, dish_head, family
 from training.demo.photos.tables import (

@@ -24,7 +24,8 @@ from tqdm import tqdm
 
 from genius.collections.draft import Candidate, SourceImage
 from genius.collections.images import open_image
-from genius.collections.sources import Record, Source
+from genius.collections.source_records import Record
+from genius.collections.sources import Source
 from genius.encoding.features import batched
 from genius.encoding.image_loader import load_images
 from genius.errors import UserError
