@@ -1,13 +1,25 @@
-"""A source built into a collection and read back, for the tests of rules and folders."""
+"""Folders that are read, or built into a collection and read back."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from genius.collections.building import build
 from genius.collections.checker import Checker
 from genius.collections.layout import SPLITS
 from genius.collections.mbeir import Collection
-from tests.collections.samples import write_jsonl, write_source
+from genius.collections.sources import Source, read_source
+from tests.collections.samples import json_lines, photos, write_source, written
+
+
+def read(
+    folder: Path, pictures: Iterable[str], files: Mapping[str, str | bytes] | None = None
+) -> Source:
+    """The source of a new folder of these pictures, which differ, and other files."""
+    return read_source(written(photos(folder, *pictures), files or {}))
+
+
+def captions_of(source: Source) -> dict[str, list[str]]:
+    return {record.image: record.captions for record in source.records}
 
 
 class Built:
@@ -47,7 +59,7 @@ def built(
     """Write a source of these records, build it by the rules of M-BEIR, check it."""
     source = write_source(tmp_path / "zoo", records, shades)
     if pairs:
-        write_jsonl(source / "cir_pairs.jsonl", pairs)
+        written(source, {"cir_pairs.jsonl": json_lines(pairs)})
     build([str(source)], tmp_path / "built", benchmark=True)
     assert list(Checker(tmp_path / "built").problems()) == []
     return Built(tmp_path / "built")

@@ -4,7 +4,7 @@ test.
 
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from PIL import Image
@@ -21,9 +21,21 @@ def encoded(image: Image.Image, form: str = "PNG", **options) -> bytes:
     return stream.getvalue()
 
 
+def written(folder: Path, files: Mapping[str, str | bytes]) -> Path:
+    """A folder with these files, of texts in UTF-8."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder
+
+
+def json_lines(records: Iterable[dict]) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
 def write_jsonl(file: Path, records: Iterable[dict]) -> Path:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    written(file.parent, {file.name: json_lines(records)})
     return file
 
 
@@ -36,46 +48,25 @@ def write_source(
 ) -> Path:
     """A source with a manifest; each record's image is made, in its own shade unless told."""
     records = list(records)
-    write_jsonl(folder / "manifest.jsonl", records)
-    for number, record in enumerate(records):
-        file = folder / record["img_path"]
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(picture((shades or {}).get(record["img_path"], number)))
-    return folder
+    own = {record["img_path"]: number for number, record in enumerate(records)} | (shades or {})
+    written(folder, {name: picture(shade) for name, shade in own.items()})
+    return written(folder, {"manifest.jsonl": json_lines(records)})
 
 
 def photos(folder: Path, *names: str) -> Path:
     """A folder of pictures that differ, without a table."""
-    for number, name in enumerate(names):
-        file = folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(picture(number))
-    return folder
+    return written(folder, {name: picture(number) for number, name in enumerate(names)})
+
+
+def candidate(did: str, modality: str, text: str | None = None, image: str | None = None) -> dict:
+    return {"did": did, "modality": modality, "txt": text, "img_path": image, "src_content": None}
 
 
 CANDIDATES = [
-    {
-        "did": "9:1",
-        "txt": None,
-        "img_path": "images/a.png",
-        "modality": "image",
-        "src_content": None,
-    },
-    {
-        "did": "9:2",
-        "txt": "a red square",
-        "img_path": None,
-        "modality": "text",
-        "src_content": None,
-    },
-    {
-        "did": "9:3",
-        "txt": "a square",
-        "img_path": "images/a.png",
-        "modality": "image,text",
-        "src_content": "{}",
-    },
-    {"did": "9:4", "txt": "a blue square", "img_path": "", "modality": "text", "src_content": None},
+    candidate("9:1", "image", image="images/a.png"),
+    candidate("9:2", "text", "a red square"),
+    candidate("9:3", "image,text", "a square", "images/a.png") | {"src_content": "{}"},
+    candidate("9:4", "text", "a blue square", ""),
 ]
 QUERIES = [
     {
@@ -93,7 +84,6 @@ QUERIES = [
         "query_txt": "",
         "query_img_path": "images/a.png",
         "query_modality": "image",
-        "query_src_content": None,
         "task_id": 3,
         "pos_cand_list": [{"did": "9:4"}],
         "neg_cand_list": ["9:2"],
@@ -103,22 +93,14 @@ QUERIES = [
 
 def write_collection(root: Path) -> Path:
     """A collection without a fault: dataset 9, "shapes", task 3, a test split."""
-    for name, shade in (("a", 10), ("b", 20)):
-        (root / "images").mkdir(parents=True, exist_ok=True)
-        (root / "images" / f"{name}.png").write_bytes(picture(shade))
-    write_jsonl(root / "cand_pool/global/mbeir_union_test_cand_pool.jsonl", CANDIDATES)
-    write_jsonl(root / "cand_pool/global/mbeir_union_train_cand_pool.jsonl", CANDIDATES[1:2])
-    write_jsonl(
-        root / "cand_pool/local/mbeir_shapes_task3_cand_pool.jsonl", [CANDIDATES[1], CANDIDATES[3]]
-    )
-    write_jsonl(root / "query/test/mbeir_shapes_task3_test.jsonl", QUERIES)
-    (root / "qrels/test").mkdir(parents=True)
-    (root / "qrels/test/mbeir_shapes_task3_test_qrels.txt").write_text(
-        "9:11 0 9:2 1 3\n9:12 0 9:4 1 3\n"
-    )
-    (root / "instructions").mkdir()
-    (root / "instructions/query_instructions.tsv").write_text(
-        "query_modality\tcand_modality\tdataset_name\tdataset_id\tprompt_1\tprompt_2\n"
-        "image\ttext\tshapes\t9\tSay what this is.\tFind its caption.\t\n"
-    )
-    return root
+    files = {
+        "cand_pool/global/mbeir_union_test_cand_pool.jsonl": json_lines(CANDIDATES),
+        "cand_pool/global/mbeir_union_train_cand_pool.jsonl": json_lines(CANDIDATES[1:2]),
+        "cand_pool/local/mbeir_shapes_task3_cand_pool.jsonl": json_lines(CANDIDATES[1::2]),
+        "query/test/mbeir_shapes_task3_test.jsonl": json_lines(QUERIES),
+        "qrels/test/mbeir_shapes_task3_test_qrels.txt": "9:11 0 9:2 1 3\n9:12 0 9:4 1 3\n",
+        "instructions/query_instructions.tsv": "query_modality\tcand_modality\tdataset_name\t"
+        "dataset_id\tprompt_1\tprompt_2\n"
+        "image\ttext\tshapes\t9\tSay what this is.\tFind its caption.\t\n",
+    }
+    return written(root, {"images/a.png": picture(10), "images/b.png": picture(20), **files})

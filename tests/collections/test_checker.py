@@ -10,10 +10,19 @@ from pathlib import Path
 
 import pytest
 
+from genius.collections.building import build
 from genius.collections.checker import Checker, ItemTable, LineWarning
 from genius.collections.keys import KeySet
 from genius.schema import Modality
-from tests.collections.samples import QUERIES, picture, read_jsonl, write_collection, write_jsonl
+from tests.collections.samples import (
+    QUERIES,
+    photos,
+    picture,
+    read_jsonl,
+    write_collection,
+    write_jsonl,
+    written,
+)
 
 TEST_POOL = "cand_pool/global/mbeir_union_test_cand_pool.jsonl"
 TRAIN_POOL = "cand_pool/global/mbeir_union_train_cand_pool.jsonl"
@@ -314,3 +323,17 @@ def test_a_candidate_takes_little_memory_wherever_its_number_lies(keys, most):
         items.add(key, Modality.PAIR, "One.") for key in keys
     )
     assert all(items.get(key) is Modality.TEXT for key in keys) and items.get(11 * 10**11) is None
+
+
+def test_the_check_reports_pictures_and_texts_that_no_pool_holds(tmp_path):
+    folder = photos(tmp_path / "x", "a.png", "b.png")
+    written(folder, {"t.csv": 'image,text\na.png,"one ""two"""\nb.png,three\n'})
+    build([str(folder)], tmp_path / "built")
+    assert not [warning for warning in warnings(tmp_path / "built") if "were read" in warning]
+    for file in (tmp_path / "built/cand_pool").rglob("*.jsonl"):
+        lines = file.read_text(encoding="utf-8").splitlines(True)
+        lines = [line for line in lines if "b.png" not in line and "three" not in line]
+        file.write_text("".join(lines)) if lines else file.unlink()
+    said = "".join(warnings(tmp_path / "built"))
+    for kind in ("pictures", "texts"):
+        assert f"1 {kind} that were read are in no pool" in said
