@@ -4,6 +4,8 @@ test.
 
 import io
 import json
+import struct
+import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -13,6 +15,19 @@ from PIL import Image
 def picture(shade: int, size: tuple[int, int] = (8, 6)) -> bytes:
     """PNG bytes of an image that differs from shade to shade."""
     return encoded(Image.new("RGB", size, (shade, 255 - shade, shade // 2)))
+
+
+def png(width: int, height: int, bits: int, rows: bytes) -> bytes:
+    """A PNG of colours whose header claims this size. rows: each after the byte of its filter."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
+
+    header = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, bits, 2, 0, 0, 0))
+    pixels = chunk(b"IDAT", zlib.compress(rows))
+    return b"\x89PNG\r\n\x1a\n" + header + pixels + chunk(b"IEND", b"")
 
 
 def encoded(image: Image.Image, form: str = "PNG", **options) -> bytes:

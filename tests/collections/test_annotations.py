@@ -7,10 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from genius.collections.building import build
-from genius.collections.mbeir import Collection
-from genius.collections.sources import read_source
-from tests.collections.samples import photos
+from tests.collections.built import captions_of, read
 
 YOLO = "1 0.485 0.334 0.253 0.059\n0 0.5 0.5 0.1 0.1\n1 0.1 0.1 0.1 0.1\n"
 SEGMENTS = "1 0.1 0.1 0.2 0.1 0.2 0.2\n0 0.1 0.1 0.2 0.1 0.2 0.2 0.1 0.2\n"
@@ -30,13 +27,6 @@ SAID = "are annotations of boxes or shapes in pictures, no captions"
 
 def objects_of(source):
     return {record.image: record.attributes.get("objects", []) for record in source.records}
-
-
-def written(folder, files):
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-    return folder
 
 
 @pytest.mark.parametrize(
@@ -65,30 +55,22 @@ def written(folder, files):
 def test_what_boxes_mark_becomes_an_attribute_and_their_numbers_no_caption(
     tmp_path, picture, files
 ):
-    source = read_source(written(photos(tmp_path / "x", picture, "b.jpg"), files))
-    assert {image: sorted(names) for image, names in objects_of(source).items()} == {
-        picture: ["cat", "dog"],
-        "b.jpg": [],
-    }
+    source = read(tmp_path, [picture, "b.jpg"], files)
+    found = {image: sorted(names) for image, names in objects_of(source).items()}
+    assert found == {picture: ["cat", "dog"], "b.jpg": []}
     assert not any(record.captions for record in source.records)
     assert any(SAID in note for note in source.notes)
     assert {report.file for report in source.others if report.outcome == "used"} == set(files)
 
 
 def test_boxes_without_names_are_said_to_need_them_and_empty_files_are_no_captions(tmp_path):
-    folder = written(
-        photos(tmp_path / "x", "a.jpg", "b.jpg", "c.jpg"),
-        {"a.txt": YOLO, "b.txt": "", "c.txt": "a cat\n"},
-    )
-    source = read_source(folder)
-    assert [record.captions for record in source.records] == [[], [], ["a cat"]] and not any(
-        objects_of(source).values()
-    )
-    assert (
-        f"1 files (.txt 1) {SAID}; 1 give no names: write those of the classes into classes.txt"
-        in source.notes[0]
-    )
-    assert source.notes[1] == "1 text files beside images are their captions"
+    files = {"a.txt": YOLO, "b.txt": "", "c.txt": "\ufeffa cat\n", "d.caption": "a dog\n"}
+    source = read(tmp_path, ["a.jpg", "b.jpg", "c.jpg", "d.jpg"], files)
+    assert list(captions_of(source).values()) == [[], [], ["a cat"], ["a dog"]]
+    assert not any(objects_of(source).values())
+    said = "1 give no names: write those of the classes into classes.txt"
+    assert f"1 files (.txt 1) {SAID}; {said}" in source.notes[0]
+    assert source.notes[1] == "2 text files beside images are their captions"
 
 
 @pytest.mark.parametrize(
@@ -102,20 +84,14 @@ def test_boxes_without_names_are_said_to_need_them_and_empty_files_are_no_captio
     ],
 )
 def test_captions_with_numbers_stay_captions(tmp_path, text):
-    source = read_source(written(photos(tmp_path / "x", "a.jpg"), {"a.txt": text}))
-    assert source.records[0].captions == [" ".join(text.split())]
+    source = read(tmp_path, ["a.jpg"], {"a.txt": text})
+    assert captions_of(source) == {"a.jpg": [" ".join(text.split())]}
 
 
 def test_boxes_whose_first_number_is_no_class_name_nothing(tmp_path):
-    files = {
-        "a.txt": "1,8,273,116,0,0,0,0\n",
-        "b.txt": "1 8 273 116 20\n",
-        "classes.txt": "dog\ncat\n",
-    }
-    source = read_source(written(photos(tmp_path / "x", "a.jpg", "b.jpg"), files))
-    assert not any(objects_of(source).values()) and not any(
-        record.captions for record in source.records
-    )
+    files = {"a.txt": "1,8,273,116,0,0,0,0\n", "b.txt": "1 8 273 116 20\n"}
+    source = read(tmp_path, ["a.jpg", "b.jpg"], files | {"classes.txt": "dog\ncat\n"})
+    assert not any(record.attributes or record.captions for record in source.records)
 
 
 # ten times the line before, twelve times over
@@ -148,11 +124,8 @@ ALIASES += "names: *m\n"
     ],
 )
 def test_annotations_of_a_stranger_do_no_harm(tmp_path, name, content):
-    folder = written(photos(tmp_path / "x", "a.jpg", "b.jpg"), {name: content, "b.txt": YOLO})
-    source = read_source(folder)
-    assert len(source.records) == 2 and not any(
-        record.captions or record.attributes for record in source.records
-    )
+    first, second = read(tmp_path, ["a.jpg", "b.jpg"], {name: content, "b.txt": YOLO}).records
+    assert not (first.captions or first.attributes or second.captions or second.attributes)
 
 
 def coco(first=100, **annotation):
@@ -172,63 +145,82 @@ def coco(first=100, **annotation):
 
 def test_captions_of_coco_are_texts_and_categories_an_attribute(tmp_path):
     names = [f"images/val2017/{number:012}.jpg" for number in (100, 101)]
-    folder = photos(tmp_path / "x", *names, "other.jpg")
     captions = coco(caption=" a drawn\nshape")
     captions["annotations"][1]["caption"] = "another"
     captions["images"].append({"id": 5, "file_name": "gone.jpg"})
-    (folder / "annotations").mkdir()
-    (folder / "annotations/captions_val2017.json").write_text(json.dumps(captions))
-    (folder / "annotations/instances_val2017.json").write_text(
-        json.dumps(coco(category_id=7, bbox=[1, 2, 3, 4]))
-    )
-    source = read_source(folder)
-    assert {record.image: record.captions for record in source.records} == {
-        names[0]: ["a drawn shape", "another"],
-        names[1]: ["a drawn shape"],
-        "other.jpg": [],
+    files = {
+        "annotations/captions_val2017.json": json.dumps(captions),
+        "annotations/instances_val2017.json": json.dumps(coco(category_id=7, bbox=[1, 2, 3, 4])),
     }
+    source = read(tmp_path, [*names, "other.jpg"], files)
+    assert list(captions_of(source).values()) == [
+        ["a drawn shape", "another"],
+        ["a drawn shape"],
+        [],
+    ]
     assert objects_of(source) == {names[0]: ["boat"], names[1]: ["boat"], "other.jpg": []}
-    said = (
-        "annotations/captions_val2017.json: COCO's annotations: captions of 2 pictures; 1 "
-        "pictures are not here"
-    )
-    assert said in source.notes and all(record.split is None for record in source.records)
-    build([f"x={folder}"], tmp_path / "built")
-    texts = {item.text for item in Collection(tmp_path / "built").all_candidates()}
-    assert {"a drawn shape", "another"} <= texts
+    said = "COCO's annotations: captions of 2 pictures; 1 pictures are not here"
+    assert f"annotations/captions_val2017.json: {said}" in source.notes
+    assert all(record.split is None for record in source.records)
 
 
 @pytest.mark.parametrize(
     "name", ["{}/_annotations.coco.json", "annotations/instances_{}2017.json", "{}.json"]
 )
 def test_files_of_coco_for_parts_give_the_splits_of_their_pictures(tmp_path, name):
-    folder = photos(
-        tmp_path / "x",
-        *(f"{part}/{n:012}.jpg" for part, n in zip(("train", "val"), (100, 200), strict=True)),
-    )
-    for part, first in (("train", 100), ("val", 200)):
-        written(folder, {name.format(part): json.dumps(coco(first, category_id=7))})
-    records = read_source(folder).records
-    assert [(record.split, record.attributes) for record in records] == [
-        ("train", {"objects": ["boat"]}),
-        ("val", {"objects": ["boat"]}),
-    ]
+    parts = {"train": 100, "val": 200}
+    pictures = [f"{part}/{number:012}.jpg" for part, number in parts.items()]
+    files = {name.format(part): json.dumps(coco(at, category_id=7)) for part, at in parts.items()}
+    records = read(tmp_path, pictures, files).records
+    assert [record.split for record in records] == ["train", "val"]
+    assert all(record.attributes == {"objects": ["boat"]} for record in records)
 
 
 @pytest.mark.parametrize(
     "form", ["../images/{}", "{}", "images/{}", "..\\images\\{}", "/data/images/{}"]
 )
 def test_names_in_files_of_coco_are_found_from_their_folder_and_from_the_source(tmp_path, form):
-    names = [f"{number:012}.jpg" for number in (100, 101)]
-    folder = photos(tmp_path / "x", *(f"images/{name}" for name in names))
     content = coco(category_id=7)
+    pictures = [f"images/{image['file_name']}" for image in content["images"]]
     for image in content["images"]:
         image["file_name"] = form.format(image["file_name"])
-    written(folder, {"annotations/a.json": json.dumps(content)})
-    assert objects_of(read_source(folder)) == {f"images/{name}": ["boat"] for name in names}
+    source = read(tmp_path, pictures, {"annotations/a.json": json.dumps(content)})
+    assert objects_of(source) == {picture: ["boat"] for picture in pictures}
 
 
-def test_a_list_of_pictures_is_no_table(tmp_path):
-    folder = photos(tmp_path / "x", "images/a.jpg", "images/b.jpg", "images/c.jpg")
-    (folder / "train.txt").write_text("./images/a.jpg\n./images/b.jpg\n./images/c.jpg\n")
-    assert len(read_source(folder).records) == 3
+PETS = ["dogs/rex.png", "dogs/lassie.png", "tabby_cat/1.png", "tabby_cat/2.png"]
+
+
+def categories_of(source):
+    return [record.attributes.get("category") for record in source.records]
+
+
+def test_folders_are_categories_and_those_of_splits_are_none(tmp_path):
+    source = read(tmp_path / "pets", PETS)
+    assert categories_of(source) == ["dogs"] * 2 + ["tabby cat"] * 2
+    said = "2 folders name what is in their pictures, as in dogs"
+    assert any(said in note for note in source.notes)
+    parts = read(
+        tmp_path / "parts", [f"{part}/{name}" for part in ("train", "val") for name in PETS]
+    )
+    assert categories_of(parts) == categories_of(source) * 2
+    assert [record.split for record in parts.records] == ["train"] * 4 + ["val"] * 4
+
+
+@pytest.mark.parametrize(
+    "paths",
+    [
+        ["a.png", *PETS],  # one lies in no folder
+        PETS[:2],  # there is but one
+        PETS[:3],  # of which one holds a single picture
+        [f"DCIM/10{n}CANON/{name}.png" for n in "01" for name in "12"],
+        [f"2019-05-0{n}/{name}.png" for n in "34" for name in "12"],
+        [f"n0144{n}/{name}.png" for n in "34" for name in "12"],
+    ],
+)
+def test_other_folders_say_nothing(tmp_path, paths):
+    assert set(categories_of(read(tmp_path, paths))) == {None}
+
+
+def test_texts_of_ones_own_say_more_than_folders(tmp_path):
+    assert set(categories_of(read(tmp_path, PETS, {"dogs/rex.txt": "My dog Rex."}))) == {None}

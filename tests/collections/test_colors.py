@@ -12,7 +12,7 @@ from PIL import Image, ImageCms, PngImagePlugin
 
 from genius.collections.images import open_image, thumbnail
 from genius.errors import UserError
-from tests.collections.samples import encoded
+from tests.collections.samples import encoded, png
 
 RAMP = np.tile(np.linspace(0, 1, 96), (4, 1))
 SCENE = Image.fromarray(
@@ -265,55 +265,20 @@ def test_sixteen_bit_gray_is_scaled_not_clipped_and_its_transparent_gray_becomes
 
 def png16(numbers: np.ndarray) -> bytes:
     """A PNG of 16 bits a colour; numbers (h, w, 3) uint16."""
-
-    def chunk(name: bytes, data: bytes) -> bytes:
-        return (
-            struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
-        )
-
     height, width, _ = numbers.shape
-    rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in numbers)
-    header = struct.pack(">IIBBBBB", width, height, 16, 2, 0, 0, 0)
-    return (
-        b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", header)
-        + chunk(b"IDAT", zlib.compress(rows))
-        + chunk(b"IEND", b"")
-    )
-
-
-def tiff16(numbers: np.ndarray, order: str, compression: int = 1) -> bytes:
-    """A TIFF of 16 bits a colour; numbers (h, w, 3) uint16. order: < or >. compression: 1, none, or
-    8, deflate.
-    """
-    height, width, _ = numbers.shape
-    data = numbers.astype(f"{order}u2").tobytes()
-    data = zlib.compress(data) if compression == 8 else data
-    data += bytes(len(data) % 2)
-    entries = [
-        (256, 3, 1, width),
-        (257, 3, 1, height),
-        (258, 3, 3, 8),
-        (259, 3, 1, compression),
-        (262, 3, 1, 2),
-    ]
-    entries += [(273, 4, 1, 14), (277, 3, 1, 3), (278, 3, 1, height), (279, 4, 1, len(data))]
-    directory = struct.pack(f"{order}H", len(entries))
-    for tag, kind, count, value in entries:
-        value = (
-            struct.pack(f"{order}HH", value, 0)
-            if (kind, count) == (3, 1)
-            else struct.pack(f"{order}I", value)
-        )
-        directory += struct.pack(f"{order}HHI", tag, kind, count) + value
-    mark = b"II*\0" if order == "<" else b"MM\0*"
-    bits = struct.pack(f"{order}HHH", 16, 16, 16)
-    return mark + struct.pack(f"{order}I", 14 + len(data)) + bits + data + directory + bytes(4)
+    return png(width, height, 16, b"".join(b"\0" + row.astype(">u2").tobytes() for row in numbers))
 
 
 @pytest.mark.parametrize(
     "pack",
-    [png16, *(partial(tiff16, order=order, compression=way) for order in "<>" for way in (1, 8))],
+    [
+        png16,
+        *(
+            partial(tiff, photometric=2, order=order, tags=how)
+            for order in "<>"
+            for how in (None, COMPRESSED)
+        ),
+    ],
 )
 @pytest.mark.parametrize("white", [255, 1023, 4095, 65535])
 def test_colours_of_8_to_12_bits_in_16_are_scaled_by_their_range(pack, white):

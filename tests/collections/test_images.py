@@ -5,7 +5,6 @@ import os
 import struct
 import threading
 import tracemalloc
-import zlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -16,25 +15,8 @@ from PIL import Image
 from genius.collections import images
 from genius.collections.images import DISK, PAGE, Limits, open_image, thumbnail
 from genius.errors import UserError
-from tests.collections.samples import encoded, picture
+from tests.collections.samples import encoded, picture, png
 from tests.waiting import WAIT
-
-
-def png_claiming(width: int, height: int) -> bytes:
-    """A PNG whose header claims a size that its few bytes do not hold."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return (
-            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        )
-
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return (
-        b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", header)
-        + chunk(b"IDAT", zlib.compress(b"\0"))
-        + chunk(b"IEND", b"")
-    )
 
 
 def refusal(source, limits: Limits = DISK) -> str:
@@ -214,10 +196,10 @@ BAD = {
     "truncated png": (picture(1, (64, 64))[:-40], "damaged"),
     "truncated jpeg": (encoded(Image.radial_gradient("L"), "JPEG")[:1500], "damaged"),
     "truncated webp": (encoded(Image.radial_gradient("L"), "WEBP")[:300], "damaged"),
-    "900 million pixels": (png_claiming(30_000, 30_000), "pixels"),
-    "177 million pixels": (png_claiming(13_300, 13_300), "pixels"),
-    "a line": (png_claiming(1, 70_000), "pixels"),
-    "fewer pixels than claimed": (png_claiming(50, 50), "damaged"),
+    "900 million pixels": (png(30_000, 30_000, 8, b"\0"), "pixels"),
+    "177 million pixels": (png(13_300, 13_300, 8, b"\0"), "pixels"),
+    "a line": (png(1, 70_000, 8, b"\0"), "pixels"),
+    "fewer pixels than claimed": (png(50, 50, 8, b"\0"), "damaged"),
 }
 
 
@@ -230,8 +212,8 @@ def test_each_kind_of_invalid_image_gets_its_own_error(kind):
 def test_the_limits_on_bytes_and_pixels_are_checked_before_decoding(tmp_path, monkeypatch):
     limits = Limits(bytes=10_000, pixels=9_999, jpeg_pixels=10_000, side=500)
     assert "MB" in refusal(bytes(10_001), limits)
-    assert "megapixels" in refusal(png_claiming(100, 100), limits)
-    assert "pixels per side" in refusal(png_claiming(501, 1), limits)
+    assert "megapixels" in refusal(png(100, 100, 8, b"\0"), limits)
+    assert "pixels per side" in refusal(png(501, 1, 8, b"\0"), limits)
     jpeg = encoded(Image.new("RGB", (100, 100), "red"), "JPEG")
     assert open_image(jpeg, limits=limits).size == (100, 100)
     assert "megapixels" in refusal(jpeg, replace(limits, jpeg_pixels=9_999))
@@ -252,7 +234,7 @@ def test_what_scanners_and_cameras_make_is_read_but_refused_from_a_visitor(tmp_p
     for file in (panorama, tmp_path / "fax.tif", large):
         assert open_image(file, max_side=64).mode == "RGB"
         assert "the limit is" in refusal(file, PAGE)
-    assert "the limit is 120 megapixels" in refusal(png_claiming(11_000, 11_000))
+    assert "the limit is 120 megapixels" in refusal(png(11_000, 11_000, 8, b"\0"))
 
 
 def test_a_pipe_or_folder_is_refused_at_once(tmp_path):
@@ -305,5 +287,5 @@ def test_images_are_decoded_together_only_as_long_as_their_pixels_fit(monkeypatc
 def test_a_damaged_image_gives_its_pixels_back(monkeypatch):
     budget = images._PixelBudget(100)
     monkeypatch.setattr(images, "_decoding", budget)
-    refusal(png_claiming(8, 8))
+    refusal(png(8, 8, 8, b"\0"))
     assert budget._used == 0
