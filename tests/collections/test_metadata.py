@@ -11,38 +11,26 @@ from PIL import Image, PngImagePlugin
 
 from genius.collections.building import build
 from genius.collections.mbeir import Collection
-from genius.collections.sources import read_source
 from genius.index.item_source import read_item_source
-from tests.collections.samples import encoded, photos, picture
+from tests.collections.built import captions_of, read
+from tests.collections.samples import encoded, photos, picture, written
 
 WORDS = ["lighthouse", "sea"]
 
 
-def plain(shade: int = 7) -> Image.Image:
-    return Image.new("RGB", (8, 6), (shade, 255 - shade, 0))
+def plain() -> Image.Image:
+    return Image.new("RGB", (8, 6), (7, 248, 0))
 
 
-def segment(marker: int, data: bytes) -> bytes:
-    return bytes([0xFF, marker]) + struct.pack(">H", len(data) + 2) + data
+def with_iptc(jpeg: bytes, block: bytes) -> bytes:
+    block = b"Photoshop 3.0\x008BIM\x04\x04\0\0" + struct.pack(">I", len(block)) + block
+    return jpeg[:2] + b"\xff\xed" + struct.pack(">H", len(block) + 2) + block + jpeg[2:]
 
 
-def with_segment(jpeg: bytes, marker: int, data: bytes) -> bytes:
-    return jpeg[:2] + segment(marker, data) + jpeg[2:]
-
-
-def iptc(*fields: tuple[int, bytes]) -> bytes:
-    """A JPEG; fields: numbers of record 2 and values."""
-    block = b"".join(
-        b"\x1c\x02" + bytes([number]) + struct.pack(">H", len(text)) + text
-        for number, text in fields
-    )
-    block = (
-        b"Photoshop 3.0\x008BIM\x04\x04\0\0"
-        + struct.pack(">I", len(block))
-        + block
-        + b"\0" * (len(block) % 2)
-    )
-    return with_segment(encoded(plain(), "JPEG"), 0xED, block)
+def iptc(*fields: tuple[int, bytes], xmp: str = "") -> bytes:
+    """A JPEG; fields: numbers of record 2 and values, of even length together."""
+    block = b"".join(struct.pack(">2sBH", b"\x1c\2", at, len(text)) + text for at, text in fields)
+    return with_iptc(encoded(plain(), "JPEG", xmp=xmp.encode()), block + b"\0" * (len(block) % 2))
 
 
 def bag(tag: str, words: list[str]) -> str:
@@ -73,13 +61,8 @@ def exif(
     description: str = "", make: str = "", model: str = "", words: str = "", taken: str = ""
 ) -> bytes:
     block = Image.Exif()
-    block.update(
-        {
-            tag: text.encode()
-            for tag, text in ((0x010E, description), (0x010F, make), (0x0110, model))
-            if text
-        }
-    )
+    texts = {0x010E: description, 0x010F: make, 0x0110: model}
+    block.update({tag: text.encode() for tag, text in texts.items() if text})
     if words:
         block[0x9C9E] = words.encode("utf-16-le")
     if taken:
@@ -102,9 +85,7 @@ def png(behind: bool = False, **texts: str) -> bytes:
 
 def record_of(folder, name: str, data: bytes):
     """The candidates of a folder with one picture: its captions, and the facts of the picture."""
-    folder.mkdir(exist_ok=True)
-    (folder / name).write_bytes(data)
-    items = list(read_item_source(str(folder), 0).items())
+    items = list(read_item_source(str(written(folder, {name: data})), 0).items())
     facts = json.loads(next(item.source for item in items if item.image and not item.text))
     return [item.text for item in items if item.text and not item.image], facts
 
@@ -116,12 +97,7 @@ def record_of(folder, name: str, data: bytes):
         ("a.jpg", iptc((120, "Ein Bär".encode())), "Ein Bär", "IPTC"),
         ("a.jpg", iptc((120, "Ein Bär am Fluß".encode("cp1252"))), "Ein Bär am Fluß", "IPTC"),
         ("a.jpg", iptc((25, b"sea"), (25, b"coast")), "sea, coast", "IPTC keywords"),
-        (
-            "a.jpg",
-            encoded(plain(), "JPEG", xmp=packet("A tower", WORDS).encode()),
-            "A tower",
-            "XMP",
-        ),
+        ("a.jpg", iptc(xmp=packet("A tower", WORDS)), "A tower", "XMP"),
         ("a.webp", encoded(plain(), "WEBP", xmp=packet("A tower").encode()), "A tower", "XMP"),
         ("a.png", png(xmp=packet("A tower")), "A tower", "XMP"),
         ("a.png", png(behind=True, xmp=packet("A tower")), "A tower", "XMP"),
@@ -145,20 +121,12 @@ def test_what_a_file_says_inside_is_its_caption(tmp_path, name, data, text, orig
 
 
 def test_keywords_of_all_origins_are_one_list(tmp_path):
-    data = encoded(
-        plain(), "JPEG", xmp=packet("", ["Lighthouse"], ["places|coast|lighthouse"]).encode()
-    )
-    block = iptc((25, b"storm"), (25, b"coast"))
-    start = block.index(b"Photoshop")
-    data = with_segment(
-        data, 0xED, block[start : start + struct.unpack(">H", block[start - 2 : start])[0] - 2]
-    )
-    texts, facts = record_of(tmp_path / "x", "a.jpg", data)
+    xmp = packet("", ["Lighthouse"], ["places|coast|lighthouse"])
+    data = iptc((25, b"storm"), (25, b"coast"), xmp=xmp)
+    texts, facts = record_of(tmp_path, "a.jpg", data)
     assert facts["keywords"] == ["Lighthouse", "places", "coast", "storm"]
-    assert (
-        texts == ["Lighthouse, places, coast, storm"]
-        and facts["caption from"] == "XMP and IPTC keywords"
-    )
+    assert texts == ["Lighthouse, places, coast, storm"]
+    assert facts["caption from"] == "XMP and IPTC keywords"
 
 
 @pytest.mark.parametrize(
@@ -175,42 +143,30 @@ def test_keywords_of_all_origins_are_one_list(tmp_path):
     ],
 )
 def test_a_default_of_a_camera_is_no_caption(tmp_path, description, make):
-    texts, facts = record_of(tmp_path / "x", "IMG_0001.jpg", exif(description, make))
+    texts, facts = record_of(tmp_path, "IMG_0001.jpg", exif(description, make))
     assert texts == [] and "caption from" not in facts
-    xmp = (
-        "<x xmlns:dc='http://purl.org/dc/elements/1.1/'>"
-        f"<dc:description>{description}</dc:description></x>"
-    )
-    (tmp_path / "x" / "IMG_0001.xmp").write_text(xmp)  # a copy of it
-    assert record_of(tmp_path / "x", "IMG_0001.jpg", exif(description, make))[0] == []
+    written(tmp_path, {"IMG_0001.xmp": packet(description)})  # a copy of it
+    assert record_of(tmp_path, "IMG_0001.jpg", exif(description, make))[0] == []
 
 
 @pytest.mark.parametrize("description", ["a digital camera on a table", "Sony", "lighthouse"])
 def test_words_that_a_person_wrote_are_kept(tmp_path, description):
-    assert record_of(tmp_path / "x", "lighthouse.jpg", exif(description, "Canon"))[0] == [
-        description
-    ]
+    texts, _ = record_of(tmp_path, "lighthouse.jpg", exif(description, "Canon"))
+    assert texts == [description]
 
 
 def test_the_date_and_the_camera_are_facts_that_no_query_asks_for(tmp_path):
     data = exif(make="Canon", model="Canon EOS 5D", taken="2019:08:01 10:20:30")
     texts, facts = record_of(tmp_path / "x", "a.jpg", data)
-    assert texts == [] and facts == {
-        "id": "a.jpg",
-        "date taken": "2019-08-01 10:20:30",
-        "camera": "Canon EOS 5D",
-    }
+    known = {"id": "a.jpg", "date taken": "2019-08-01 10:20:30", "camera": "Canon EOS 5D"}
+    assert texts == [] and facts == known
     (row,) = build([str(tmp_path / "x")], tmp_path / "built")
     assert row.task is None
-    attributes = (
-        "tiff:Make='Nikon' tiff:Model='Z 6' exif:DateTimeOriginal='2020-02-03T04:05:06.7+01:00'"
-    )
-    _, facts = record_of(
-        tmp_path / "y",
-        "a.webp",
-        encoded(plain(), "WEBP", xmp=packet(attributes=attributes).encode()),
-    )
-    assert facts == {"id": "a.webp", "date taken": "2020-02-03 04:05:06", "camera": "Nikon Z 6"}
+    date = "exif:DateTimeOriginal='2020-02-03T04:05:06.7+01:00'"
+    xmp = packet(attributes=f"tiff:Make='Nikon' tiff:Model='Z 6' {date}")
+    _, facts = record_of(tmp_path / "y", "a.jpg", iptc(xmp=xmp))
+    known = {"date taken": "2020-02-03 04:05:06", "camera": "Nikon Z 6"}
+    assert facts == {"id": "a.jpg"} | known
 
 
 TAKEOUT = {"title": "x", "description": "a red boat", "photoTakenTime": {"timestamp": "1546300800"}}
@@ -242,18 +198,13 @@ LONG = "IMG_20190101_holiday_at_the_sea_with_friends_1"
 def test_a_file_of_takeout_is_the_caption_of_its_picture_alone(
     tmp_path, image, side, below, indent
 ):
-    folder = photos(tmp_path / "x", below + image, below + "IMG_1(1).jpg", below + "other.jpg")
-    (folder / below / side).write_text(json.dumps(TAKEOUT | {"title": image}, indent=indent))
-    (folder / below / "metadata.json").write_text(json.dumps({"title": "2019"}))
-    records = {record.image: record for record in read_source(folder).records}
-    assert {name: record.captions for name, record in records.items() if record.captions} == {
-        below + image: ["a red boat"]
-    }
-    facts = records[below + image].facts
-    assert (facts["caption from"], facts["date taken"]) == (
-        "Takeout",
-        "2019-01-01 00:00:00",
-    ) and len(records) == 3
+    side = {below + side: json.dumps(TAKEOUT | {"title": image}, indent=indent)}
+    files = {below + "metadata.json": json.dumps({"title": "2019"})} | side
+    others = {below + "IMG_1(1).jpg": [], below + "other.jpg": []}
+    source = read(tmp_path, [below + image, *others], files)
+    assert captions_of(source) == {below + image: ["a red boat"]} | others
+    facts = next(record.facts for record in source.records if record.image == below + image)
+    assert facts["caption from"] == "Takeout" and facts["date taken"] == "2019-01-01 00:00:00"
 
 
 @pytest.mark.parametrize(
@@ -271,88 +222,56 @@ def test_a_file_of_takeout_is_the_caption_of_its_picture_alone(
     ],
 )
 def test_json_of_other_programs_beside_a_picture_is_read(tmp_path, side, text):
-    folder = photos(tmp_path / "x", "a.png", "b.png")
-    (folder / "a.png.json").write_text(json.dumps(side))
-    (row,) = {str(row) for row in build([str(folder)], tmp_path / "built") if row.notes}
-    found = {item.text for item in Collection(tmp_path / "built").all_candidates()} - {""}
-    assert found == {text or "sea, boat"} and ("caption from JSON keywords" in row) == (
-        text is None
-    )
-
-
-def test_a_json_list_of_all_pictures_is_still_a_table(tmp_path):
-    folder = photos(tmp_path / "x", "a.png", "b.png")
-    (folder / "captions.json").write_text(
-        json.dumps([{"image": f"{name}.png", "caption": name} for name in "ab"])
-    )
-    assert [record.captions for record in read_source(folder).records] == [["a"], ["b"]]
+    written(tmp_path, {"a.png.json": json.dumps(side)})
+    texts, facts = record_of(tmp_path, "a.png", picture(1))
+    assert texts == [text or "sea, boat"]
+    assert facts["caption from"] == ("JSON" if text else "JSON keywords")
 
 
 @pytest.mark.parametrize("name", ["a.png.xmp", "a.xmp", "a.XMP", "A.xmp"])
 def test_an_xmp_file_is_read_with_its_picture(tmp_path, name):
-    folder = photos(tmp_path / "x", "a.png", "b.png")
-    (folder / name).write_text(packet("A tower", WORDS))
-    first, second = read_source(folder).records
-    assert first.captions == ["A tower"] and first.caption_from == ".xmp" and not second.captions
-    assert [other.outcome for other in read_source(folder).others] == ["used"]
+    source = read(tmp_path, ["a.png", "b.png"], {name: packet("A tower", WORDS)})
+    assert captions_of(source) == {"a.png": ["A tower"], "b.png": []}
+    assert source.records[0].caption_from == ".xmp"
+    assert [other.outcome for other in source.others] == ["used"]
 
 
 def test_what_the_user_wrote_comes_first_then_files_beside_then_the_picture(tmp_path):
-    folder = photos(tmp_path / "x", "b.png")
-    (folder / "a.png").write_bytes(png(Description="inside"))
-    for name, text in (
-        ("a.png.json", json.dumps({"description": "json"})),
-        ("a.xmp", packet("xmp", ["sea"])),
-        ("a.txt", "by hand"),
-    ):
-        texts, facts = record_of(folder, "a.png", png(Description="inside"))
-        (folder / name).write_text(text)
-        assert (texts, facts["caption from"]) == {
-            "a.png.json": (["inside"], "PNG text"),
-            "a.xmp": (["json"], "JSON"),
-            "a.txt": (["xmp"], ".xmp"),
-        }[name]
-    texts, facts = record_of(folder, "a.png", png(Description="inside"))
-    assert texts == ["by hand"] and "caption from" not in facts and facts["keywords"] == ["sea"]
-    (folder / "a.txt").unlink()
-    (folder / "table.csv").write_text("image,text\na.png,of the table\nb.png,\n")
-    assert record_of(folder, "a.png", png(Description="inside"))[0] == ["of the table"]
-
-
-def test_a_description_inside_comes_before_keywords_beside(tmp_path):
-    folder = photos(tmp_path / "x", "a.png")
-    (folder / "a.xmp").write_text(packet("", ["sea"]))
-    texts, facts = record_of(folder, "a.png", png(Description="inside"))
-    assert texts == ["inside"] and facts["keywords"] == ["sea"]
+    inside = png(Description="inside")
+    expected = {
+        "a.xmp": (packet(words=["sea"]), "inside", "PNG text"),  # keywords come after a description
+        "a.png.json": (json.dumps({"description": "json"}), "json", "JSON"),
+        "a.XMP": (packet("xmp", ["sea"]), "xmp", ".xmp"),
+        "a.txt": ("by hand", "by hand", None),
+        "table.csv": ("image,text\na.png,of the table\n", "of the table", None),
+    }
+    for name, (said, text, origin) in expected.items():
+        texts, facts = record_of(written(tmp_path, {name: said}), "a.png", inside)
+        assert texts == [text] and facts.get("caption from") == origin
+        assert facts["keywords"] == ["sea"]
 
 
 def test_the_listing_says_where_captions_are_from(tmp_path):
-    folder = photos(tmp_path / "x", "b.png", "c.png")
-    (folder / "a.jpg").write_bytes(iptc((120, b"A tower")))
-    (folder / "b.png.json").write_text(json.dumps(TAKEOUT))
-    rows = build([str(folder)], tmp_path / "built")
-    said = "\n".join(map(str, rows))
+    files = {"a.jpg": iptc((120, b"A tower")), "b.png.json": json.dumps(TAKEOUT)}
+    folder = written(photos(tmp_path / "x", "b.png", "c.png"), files)
+    said = str(build([str(folder)], tmp_path / "built")[-1])
     assert "1 file: caption from IPTC" in said and "1 file: caption from Takeout" in said
-    assert "x\ta.jpg\tcaption from IPTC\t\n" in (tmp_path / "built/files.tsv").read_text(
-        encoding="utf-8"
-    )
+    table = (tmp_path / "built/files.tsv").read_text(encoding="utf-8")
+    assert "x\ta.jpg\tcaption from IPTC\t\n" in table
     items = {item.text: item for item in Collection(tmp_path / "built").all_candidates()}
     assert json.loads(items["A tower"].source)["caption from"] == "IPTC"
     assert "1 file: caption from IPTC" in read_item_source(str(folder), 0).notes
 
 
 def test_a_benchmark_is_made_of_its_table_alone(tmp_path):
-    folder = tmp_path / "x"
-    folder.mkdir()
-    for shade, name in enumerate("ab"):
-        (folder / f"{name}.png").write_bytes(picture(shade))
-    (folder / "a.png").write_bytes(png(Description="inside"))
-    (folder / "table.csv").write_text("image,text\na.png,\nb.png,of the table\n")
-    build([str(folder)], tmp_path / "built", benchmark=True)
-    assert {item.text for item in Collection(tmp_path / "built").all_candidates()} == {
-        "",
-        "of the table",
+    files = {
+        "a.png": png(Description="inside"),
+        "t.csv": "image,text\na.png,\nb.png,of the table\n",
     }
+    folder = written(photos(tmp_path / "x", "b.png"), files)
+    build([str(folder)], tmp_path / "built", benchmark=True)
+    items = Collection(tmp_path / "built").all_candidates()
+    assert {item.text for item in items} == {"", "of the table"}
 
 
 BOMB = f"<!DOCTYPE x [<!ENTITY a 'boom'><!ENTITY b '{'&a;' * 9}'>]>{packet('&b;')}"
@@ -362,11 +281,8 @@ BOMB = f"<!DOCTYPE x [<!ENTITY a 'boom'><!ENTITY b '{'&a;' * 9}'>]>{packet('&b;'
     "text", [BOMB, BOMB.encode("utf-16"), b"\xff" * 9, "<x>", "", packet("x" * 2**21)]
 )
 def test_xmp_that_may_do_harm_is_refused_and_said(tmp_path, text):
-    data = text if isinstance(text, bytes) else text.encode()
-    folder = photos(tmp_path / "x", "a.png")
-    (folder / "a.xmp").write_bytes(data)
-    source = read_source(folder)
-    assert source.records[0].captions == []
+    source = read(tmp_path, ["a.png"], {"a.xmp": text})
+    assert captions_of(source) == {"a.png": []}
     assert source.notes[0].startswith("1 files beside pictures cannot be read; the first: a.xmp: i")
 
 
@@ -376,19 +292,13 @@ def test_xmp_that_may_do_harm_is_refused_and_said(tmp_path, text):
         encoded(plain(), "WEBP", xmp=BOMB.encode()),
         encoded(plain(), "WEBP", xmp=b"x" * 2**22),
         encoded(plain(), "WEBP", exif=b"Exif\0\0" + b"II*\0\x08\0\0\0" + b"\xff" * 2**17),
-        with_segment(
-            encoded(plain(), "JPEG"),
-            0xED,
-            b"Photoshop 3.0\x008BIM\x04\x04\0\0\0\0\0\x09\x1c\x02\x78\xff\xff\xffxxx",
-        ),
+        with_iptc(encoded(plain(), "JPEG"), b"\x1c\x02\x78\xff\xff\xffxxx"),
     ],
     ids=["entities", "large", "large exif", "iptc"],
 )
 def test_a_picture_with_damaged_metadata_is_used_and_said(tmp_path, data):
-    folder = tmp_path / "x"
-    texts, facts = record_of(folder, "a.webp", data)
+    texts, facts = record_of(tmp_path / "x", "a.webp", data)
     assert texts == [] and facts == {"id": "a.webp"}
-    (row,) = build([str(folder)], tmp_path / "built")
-    assert "1 file: used" in str(
-        row
-    ) and "1 file: unreadable metadata; the first: a.webp: its " in str(row)
+    said = str(build([str(tmp_path / "x")], tmp_path / "built")[0])
+    assert "1 file: used" in said
+    assert "1 file: unreadable metadata; the first: a.webp: its " in said
