@@ -30,10 +30,16 @@ from genius.collections.colors import (
     of_both_bytes,
     on_white,
 )
-from genius.collections.kinds import ADVICE, kind_of
-from genius.collections.raw import SUFFIXES as RAW
-from genius.collections.raw import embedded_jpeg
-from genius.collections.tiff import in_own_order, read_fractions
+from genius.collections.formats import (
+    ADVICE,
+    HEIC_SUFFIXES,
+    ORIENTATION,
+    RAW_SUFFIXES,
+    embedded_jpeg,
+    in_own_order,
+    kind_of,
+    read_fractions,
+)
 from genius.errors import UserError
 
 # left, top, right, bottom of an upright image; 0 to 1 of its width or height
@@ -41,26 +47,12 @@ Part = tuple[float, float, float, float]
 
 if HEIC := find_spec("pillow_heif") is not None:  # an extra
     import_module("pillow_heif").register_heif_opener(thumbnails=False)
-HEIC_FORMAT, HEIC_SUFFIXES = (("HEIF",), (".heic", ".heif", ".hif")) if HEIC else ((), ())
-FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "AVIF", *HEIC_FORMAT)
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "AVIF", *("HEIF",) * HEIC)
 SUFFIXES = (
-    *(
-        ".png",
-        ".jpg",
-        ".jpeg",
-        ".webp",
-        ".jpe",
-        ".jfif",
-        ".jif",
-        ".gif",
-        ".bmp",
-        ".dib",
-        ".tif",
-        ".tiff",
-        ".avif",
-    ),
-    *HEIC_SUFFIXES,
-    *RAW,
+    *(".png", ".jpg", ".jpeg", ".webp", ".jpe", ".jfif", ".jif", ".gif", ".bmp", ".dib"),
+    *(".tif", ".tiff", ".avif"),
+    *HEIC_SUFFIXES * HEIC,
+    *RAW_SUFFIXES,
 )
 READABLE = frozenset(("PNG", "JPEG", "WebP", "GIF", "BMP", "TIFF", "AVIF", *("HEIC",) * HEIC))
 NAMES = "PNG, JPEG, WebP, GIF, BMP, TIFF or AVIF"
@@ -87,7 +79,6 @@ ENOUGH = 1024
 # pixels; decoding a JPEG at this size still reads all of its data, in a fraction of the time
 CHECKED_SIDE = 256
 SHOWN = 100  # characters of a file name in a message
-ORIENTATION = 0x0112  # EXIF tag
 MAX_EXIF = 2**16  # bytes
 UPRIGHT = {  # EXIF orientation -> the transposition that makes the image upright
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -147,7 +138,7 @@ def image_header(
 ) -> Image.Image:
     """An image that is within the limits, not decoded yet. Raises UserError like `open_image`."""
     name = Path(source).name if isinstance(source, Path | str) else name
-    is_raw = Path(name).suffix.lower() in RAW
+    is_raw = Path(name).suffix.lower() in RAW_SUFFIXES
     name = name[:SHOWN]
     image: Image.Image | None
     if isinstance(source, Image.Image):

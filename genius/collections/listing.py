@@ -1,4 +1,7 @@
-"""List the files of a folder, once: the pictures in it, and what becomes of every other file."""
+"""List the files of a folder, once: the pictures in it, and what becomes of every other file.
+
+Cameras and telephones make several files of one photograph: a raw, an original, a film, edits.
+"""
 
 import json
 import os
@@ -13,10 +16,9 @@ from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 from urllib.parse import parse_qsl, unquote
 
+from genius.collections.formats import HEAD, HEIC_SUFFIXES, RAW_SUFFIXES, kind_of
 from genius.collections.images import READABLE, SUFFIXES
-from genius.collections.kinds import HEAD, kind_of
 from genius.collections.lines import PACKED, text_lines
-from genius.collections.shots import parts_of_others
 from genius.errors import UserError, quoted
 from genius.run import Run, is_run
 
@@ -50,24 +52,15 @@ HIDDEN_NAMES = frozenset(
 SHEETS = frozenset({".xlsx", ".xls", ".ods", ".numbers"})
 ARCHIVES = frozenset({".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".zst", ".7z", ".rar"})
 UNSUPPORTED_SUFFIXES = (SHEETS | ARCHIVES).union(
-    [
-        ".heic",
-        ".heif",
-        ".hif",
-        ".avif",
-        ".jxl",
-        ".jp2",
-        ".j2k",
-        ".tga",
-        ".pcx",
-        ".ppm",
-        ".pgm",
-        ".pbm",
-    ],
+    HEIC_SUFFIXES,
+    [".avif", ".jxl", ".jp2", ".j2k", ".tga", ".pcx", ".ppm", ".pgm", ".pbm"],
     [".psd", ".xcf", ".svg", ".eps", ".ico", ".icns", ".exr", ".hdr"],
 )
 # that names of pictures end with
 PICTURES = (UNSUPPORTED_SUFFIXES - SHEETS - ARCHIVES).union(SUFFIXES)
+PARTS = (".mov", ".mp4", ".aae")  # the film of a Live Photo, and what was done to it
+PART_STEM = re.compile(r"_(heic|jpe?g|3)$")  # that some programs add to the name of the film
+EDITED = re.compile(r"^(img_)e(?=\d+$)")  # IMG_E4.JPG is IMG_4.HEIC as its owner changed it
 
 
 def read_reports(table: Path) -> Iterator[tuple[str, "FileReport"]]:
@@ -180,9 +173,8 @@ class Folder:
         """The picture whose path ends with a name, maybe one without its suffix, if there is
         exactly one.
         """
-        return next(
-            filter(None, map(self._find_below, _ends(name) if is_elsewhere(name) else [name])), None
-        )
+        names = _ends(name) if is_elsewhere(name) else [name]
+        return next(filter(None, map(self._find_below, names)), None)
 
     def _find_below(self, name: str) -> str | None:
         stem = _stem(name)
@@ -204,20 +196,15 @@ class Folder:
         """What is said of a picture that a table names in this line, but that is not here.
         has_texts: that are kept.
         """
-        detail = (
-            f"line {line} names none"
-            if name == f"(line {line})"
-            else f"{quoted(name)} in line {line}"
-        )
+        is_named = name != f"(line {line})"
+        detail = f"{quoted(name)} in line {line}" if is_named else f"line {line} names none"
         if other := self._by_name.get(PurePosixPath(name.replace("\\", "/")).name):
             detail += f" (there is {quoted(other)})"
         if "://" in name and not name.lower().startswith("file:"):
-            return FileReport(
-                name, WEB, f"{detail}; nothing is downloaded: put the files into the folder"
-            )
-        return FileReport(
-            name, MISSING, detail + "; its texts are kept, without a picture" * has_texts
-        )
+            detail += "; nothing is downloaded: put the files into the folder"
+            return FileReport(name, WEB, detail)
+        detail += "; its texts are kept, without a picture" * has_texts
+        return FileReport(name, MISSING, detail)
 
     def unused(self, images: set[str], texts: set[str]) -> list[FileReport]:
         """What becomes of the files that are none of these images. texts: files that are used for
@@ -310,15 +297,11 @@ def other_than_picture(root: Path, file: str) -> FileReport | None:
     if is_picture:
         if file == file.encode(errors="ignore").decode():
             return None
-        return FileReport(
-            file, UNREADABLE, f"{printable(file)}: the file name is not UTF-8; rename the file"
-        )
+        message = f"{printable(file)}: the file name is not UTF-8; rename the file"
+        return FileReport(file, UNREADABLE, message)
     if not os.path.isfile(root / file):
-        what = (
-            "is a link to nothing"
-            if os.path.islink(root / file)
-            else "is no file but a pipe, a socket or a device"
-        )
+        is_link = os.path.islink(root / file)
+        what = "is a link to nothing" if is_link else "is no file but a pipe, a socket or a device"
         return FileReport(file, UNREADABLE, f"{printable(file)} {what}")
     if suffix in UNSUPPORTED_SUFFIXES and not file.lower().endswith(PACKED):
         return FileReport(file, UNSUPPORTED, _remedy(suffix))
@@ -333,39 +316,79 @@ def _looks_like_a_picture(file: Path) -> bool:
         return kind_of(stream.read(HEAD)) in READABLE
 
 
+def parts_of_others(images: Iterable[str], others: Iterable[str]) -> dict[str, str]:
+    """The files that are no thing of their own, and the picture that each belongs to.
+
+    images: that can be read. Of those that share folder and name, one that was edited is the thing,
+    else a JPEG or the like, else a HEIC, else a raw. Two of the same rank are two things.
+    """
+    shots = defaultdict[tuple[str, str], list[str]](list)
+    for image in images:
+        shots[_shot(image)].append(image)
+    best = {shot: min(files, key=_rank) for shot, files in shots.items()}
+    parts = {
+        file: best[shot]
+        for shot, files in shots.items()
+        for file in files
+        if _rank(file) > _rank(best[shot])
+    }
+    for file in others:
+        folder, stem = _shot(file)
+        suffix = PurePosixPath(file).suffix.lower()
+        if suffix in PARTS:
+            stem = stem if (folder, stem) in best else PART_STEM.sub("", stem)
+        elif suffix not in HEIC_SUFFIXES or _rank(file)[0] == 0:  # an edit is no part
+            continue
+        if (folder, stem) in best:
+            parts[file] = best[folder, stem]
+    return parts
+
+
+def _shot(file: str) -> tuple[str, str]:
+    """Folder and name, the same for all files of one photograph."""
+    path = PurePosixPath(file)
+    return str(path.parent), EDITED.sub(r"\1", path.stem.lower())
+
+
+def _rank(file: str) -> tuple[int, int]:
+    """Less is better."""
+    path = PurePosixPath(file)
+    suffix = path.suffix.lower()
+    return not EDITED.match(
+        path.stem.lower()
+    ), 2 if suffix in RAW_SUFFIXES else 1 if suffix in HEIC_SUFFIXES else 0
+
+
 def account(reports: Sequence[FileReport]) -> list[str]:
     """One line for each outcome: how many files, of which kinds, and the first one's detail."""
     by_outcome = defaultdict(list)
     for report in reports:
         by_outcome[report.outcome].append(report)
-    lines = []
     captions = sorted(outcome for outcome in by_outcome if outcome.startswith(CAPTION))
-    first = (USED, *captions, VERSION, COPY, PART, HIDDEN, MADE, LINK, UNREADABLE, UNHEARD)
-    called = {MISSING: "picture", WEB: "picture", LINK: "link", MADE: "folder"}
-    for outcome in (*first, MISSING, WEB, UNNAMED, UNSUPPORTED, OTHER):
-        if files := by_outcome[outcome]:
-            what = called.get(outcome, "file")
-            line = f"{len(files):,} {what}{'s' * (len(files) > 1)}: {outcome}"
-            if outcome in (PART, UNSUPPORTED, OTHER):
-                suffixes = Counter(
-                    Path(report.file).suffix.lower() or "no suffix" for report in files
-                )
-                counts = (f"{suffix} {count:,}" for suffix, count in suffixes.most_common(6))
-                line += f" ({', '.join(counts)})"
-            details = dict.fromkeys(report.detail for report in files if report.detail)
-            if outcome == UNSUPPORTED:
-                line += "; " + "; ".join(details)
-            elif outcome in (LINK, UNREADABLE, UNHEARD, MISSING, WEB):
-                line += f"; the first: {files[0].detail}"
-                remedies = dict.fromkeys(
-                    detail.rpartition("; ")[2] for detail in details if "; " in detail
-                )
-                others = [remedy for remedy in remedies if not files[0].detail.endswith(remedy)]
-                line += f"; others: {'; '.join(others[:MAX_REMEDIES])}" if others else ""
-            elif outcome in (VERSION, COPY, PART, MADE, UNNAMED):
-                line += f"; the first: {printable(files[0].file)}"
-            lines.append(line)
-    return lines
+    order = (USED, *captions, VERSION, COPY, PART, HIDDEN, MADE, LINK, UNREADABLE, UNHEARD)
+    order += (MISSING, WEB, UNNAMED, UNSUPPORTED, OTHER)
+    return [_line(outcome, by_outcome[outcome]) for outcome in order if outcome in by_outcome]
+
+
+def _line(outcome: str, reports: Sequence[FileReport]) -> str:
+    what = {MISSING: "picture", WEB: "picture", LINK: "link", MADE: "folder"}.get(outcome, "file")
+    line = f"{len(reports):,} {what}{'s' * (len(reports) > 1)}: {outcome}"
+    if outcome in (PART, UNSUPPORTED, OTHER):
+        suffixes = Counter(Path(each.file).suffix.lower() or "no suffix" for each in reports)
+        counts = (f"{suffix} {count:,}" for suffix, count in suffixes.most_common(6))
+        line += f" ({', '.join(counts)})"
+    details = list(dict.fromkeys(report.detail for report in reports if report.detail))
+    if outcome == UNSUPPORTED:
+        line += "; " + "; ".join(details)
+    elif outcome in (LINK, UNREADABLE, UNHEARD, MISSING, WEB):
+        first = reports[0].detail
+        line += f"; the first: {first}"
+        remedies = (detail.rpartition("; ")[2] for detail in details if "; " in detail)
+        others = [each for each in dict.fromkeys(remedies) if not first.endswith(each)]
+        line += f"; others: {'; '.join(others[:MAX_REMEDIES])}" if others else ""
+    elif outcome in (VERSION, COPY, PART, MADE, UNNAMED):
+        line += f"; the first: {printable(reports[0].file)}"
+    return line
 
 
 def is_hidden(name: str, folder: str = "") -> bool:
@@ -379,7 +402,7 @@ def is_hidden(name: str, folder: str = "") -> bool:
 
 
 def _remedy(suffix: str) -> str:
-    if suffix in (".heic", ".heif", ".hif"):
+    if suffix in HEIC_SUFFIXES:
         return "to read HEIC: pip install pillow-heif"
     if suffix in SHEETS:
         return "save a table as CSV"

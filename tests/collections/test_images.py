@@ -43,7 +43,7 @@ def test_a_part_is_cut_from_the_upright_image_at_its_full_size_before_it_is_shru
     # as by a camera that was turned
     stored = Image.fromarray(np.ascontiguousarray(np.rot90(seen, 1)))
     exif = Image.Exif()
-    exif[images.ORIENTATION] = 6
+    exif[0x0112] = 6
     data = encoded(stored, exif=exif)
     whole = np.asarray(open_image(data))
     assert (whole == seen).all()

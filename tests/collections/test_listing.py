@@ -22,9 +22,9 @@ from genius.collections.listing import (
     Folder,
     account,
     other_than_picture,
+    parts_of_others,
 )
 from genius.collections.mbeir import Collection
-from genius.collections.shots import parts_of_others
 from genius.collections.sources import read_source
 from genius.errors import UserError
 from genius.run import Run

@@ -5,8 +5,8 @@ import struct
 import pytest
 from PIL import Image
 
+from genius.collections.formats import MAX_JPEGS
 from genius.collections.images import open_image
-from genius.collections.raw import MAX_JPEGS
 from genius.errors import UserError
 from tests.collections.samples import encoded
 
