@@ -33,7 +33,8 @@ from genius.errors import UserError
 from genius.schema import LabeledQuery, Modality
 
 T = TypeVar("T")
-WINDOW = 64  # images that are opened together
+Problem = Callable[[str], LineError]  # of one line
+MOST_OPENED = 64  # images together
 # a page holds the checksums of 32 consecutive ids: 14 bytes for each of them, 460 for one alone
 PAGE_BITS = 5
 PAGE_MASK = 2**PAGE_BITS - 1
@@ -109,8 +110,7 @@ class Checker:
         self._held: set[int] | None = set() if built else None
         # checksums of the paths of images
         self._opened: set[int] | None = set() if images else None
-        # file and line of images that wait to be opened
-        self._unopened: list[tuple[Path, int, str]] = []
+        self._unopened: list[tuple[Problem, str]] = []  # images that wait to be opened
 
     def problems(self) -> Iterator[LineError]:
         """Yield every problem, file by file; none of them is a warning."""
@@ -155,17 +155,12 @@ class Checker:
             for file in sorted(place.glob("*")):
                 match = pattern.fullmatch(file.name)
                 if not match or (pattern is layout.QUERY_FILE and match["split"] != place.name):
-                    message = (
-                        "the name does not follow M-BEIR's scheme, so the file is ignored; "
-                        "rename it or remove it"
-                    )
+                    problem = "the name does not follow M-BEIR's scheme"
+                    message = f"{problem}, so the file is ignored; rename it or remove it"
                     yield LineError(file, 0, message)
                 elif pattern is layout.POOL_FILE and pools[match["pool"]] != file:
-                    yield LineError(
-                        file,
-                        0,
-                        "a global pool has the same name, so the file is ignored; rename it",
-                    )
+                    message = "a global pool has the same name, so the file is ignored; rename it"
+                    yield LineError(file, 0, message)
 
     def _side_files(self) -> Iterator[LineError]:
         """The instructions, and the files that a collection may have or not."""
@@ -196,16 +191,14 @@ class Checker:
                 kinds = f"{item.modality.mbeir!r} here, but {known.mbeir!r} in an earlier line"
                 yield problem(f"the candidate {item.id} is {kinds}")
             if self._held is not None:
-                self._held.update(
-                    _checksum(content) for content in (item.text, item.image) if content
-                )
+                self._held.update(map(_checksum, filter(None, (item.text, item.image))))
             if self._candidates.add(key, item.modality, f"{item.image}\0{item.text}"):
                 if known == item.modality:
                     message = (
                         f"the candidate {item.id} has another text or image than in an earlier line"
                     )
                     yield LineWarning(file, number, message)
-                yield from self._image(file, number, item.image)
+                yield from self._image(problem, item.image)
         yield from self._unreadable_images()
 
     def _query_files(
@@ -214,49 +207,42 @@ class Checker:
         """The query files of one dataset and split, and their qrels."""
         modalities = ItemTable()
         answered = KeySet()
-        # lines and keys of queries without positives
-        unanswered: list[tuple[Path, array, array]] = []
+        unanswered = {file: array("q") for file in files}
         for file in files:
-            unanswered.append((file, array("q"), array("q")))
-            yield from self._queries_of(file, dataset, split, modalities, unanswered[-1])
+            yield from self._queries_of(file, dataset, split, modalities, unanswered[file])
         for file in qrels:
             yield from self._judgments_of(file, split, modalities, answered)
-        for file, lines, keys in unanswered:
-            for number, key in zip(lines, keys, strict=True):
+        for file, queries in unanswered.items():
+            for number, key in zip(queries[::2], queries[1::2], strict=True):
                 if key not in answered:
-                    missing = (
-                        f"the query {key_id(key)} has no positive, neither here nor in the qrels"
-                    )
+                    where = "neither here nor in the qrels"
+                    missing = f"the query {key_id(key)} has no positive, {where}"
                     yield LineError(file, number, missing)
 
     def _queries_of(
-        self,
-        file: Path,
-        dataset: str,
-        split: str,
-        modalities: ItemTable,
-        unanswered: tuple[Path, array, array],
+        self, file: Path, dataset: str, split: str, modalities: ItemTable, unanswered: array
     ) -> Iterator[LineError]:
-        """One query file; what it has goes into the last two."""
+        """One query file; what it has goes into the last two: the line and key of each query
+        without positives.
+        """
         queries = KeySet()
-        _, lines, keys = unanswered
         for number, query in _records(file, parse_query):
             if isinstance(query, LineError):
                 yield query
                 continue
             key = id_key(query.id)
+            problem = partial(LineError, file, number)
             if not queries.add(key):
-                yield LineError(file, number, f"the query {query.id} is repeated")
-            yield from self._row(file, number, dataset, split, query)
+                yield problem(f"the query {query.id} is repeated")
+            yield from self._row(file, problem, dataset, split, query)
             modalities.add(key, query.modality)
             self._queries[split] += 1
             if not query.positives:
-                lines.append(number)
-                keys.append(key)
-            yield from self._image(file, number, query.image)
-            for candidate in query.positives:
-                positive = id_key(candidate)
-                yield from self._positive(file, number, split, key, query.modality, positive)
+                unanswered.extend((number, key))
+            yield from self._image(problem, query.image)
+            row = key_dataset(key), query.modality
+            for positive in map(id_key, query.positives):
+                yield from self._positive(problem, split, row, positive)
             known = self._candidates.get
             unknown = (name for name in query.negatives if known(id_key(name)) is None)
             if name := next(unknown, None):
@@ -276,119 +262,101 @@ class Checker:
             positives += judgment.relevant
             query, candidate = judgment.query, judgment.candidate
             modality = modalities.get(query)
+            problem = partial(LineError, file, number)
             if modality is None:
-                missing = f"the query {key_id(query)} is in no query file of this dataset and split"
-                yield LineError(file, number, missing)
+                where = "is in no query file of this dataset and split"
+                yield problem(f"the query {key_id(query)} {where}")
             elif judgment.relevant:
                 answered.add(query)
-                yield from self._positive(file, number, split, query, modality, candidate)
+                row = key_dataset(query), modality
+                yield from self._positive(problem, split, row, candidate)
         if judgments and not positives:
             judged = "judges no candidate relevant; the positives are those of the query lines"
             yield LineWarning(file, 0, judged)
 
     def _row(
-        self, file: Path, number: int, dataset: str, split: str, query: LabeledQuery
+        self, file: Path, problem: Problem, dataset: str, split: str, query: LabeledQuery
     ) -> Iterator[LineError]:
         """A query must belong to the task and the dataset of its file, as the first query does."""
         match = layout.QUERY_FILE.fullmatch(file.name)
         assert match, file
         task = match["task"]
         if task is not None and query.task != int(task):
-            yield LineError(
-                file, number, f"the query's task_id is {query.task}, but the file is of task {task}"
-            )
+            yield problem(f"the query's task_id is {query.task}, but the file is of task {task}")
         elif split != "train":
             self._rows.setdefault((dataset, query.task, split), file)
-        number_of_dataset = key_dataset(id_key(query.id))
-        expected = self._dataset_ids.setdefault(dataset, number_of_dataset)
-        if number_of_dataset != expected:
+        number = key_dataset(id_key(query.id))
+        expected = self._dataset_ids.setdefault(dataset, number)
+        if number != expected:
             earlier = f"but earlier queries of {dataset} are of {expected}"
-            yield LineError(
-                file, number, f"the query {query.id} is of dataset {number_of_dataset}, {earlier}"
-            )
+            yield problem(f"the query {query.id} is of dataset {number}, {earlier}")
 
     def _positive(
-        self,
-        file: Path,
-        number: int,
-        split: str,
-        query: int,
-        query_modality: Modality,
-        candidate: int,
+        self, problem: Problem, split: str, row: tuple[int, Modality], candidate: int
     ) -> Iterator[LineError]:
-        """A positive must be in some pool, and instructions must exist for its modality."""
+        """A positive must be in some pool, and instructions must exist for its modality. row: the
+        dataset and the modality of the query.
+        """
         modality = self._candidates.get(candidate)
         if modality is None:
-            yield LineError(file, number, f"the candidate {key_id(candidate)} is in no pool")
+            yield problem(f"the candidate {key_id(candidate)} is in no pool")
             return
-        row = (key_dataset(query), query_modality, modality)
+        key = (*row, modality)
         for table, instructions in self._instructions.items():
-            if row in instructions or (table, row) in self._uninstructed:
+            if key in instructions or (table, key) in self._uninstructed:
                 continue
             # held-out ones are for evaluation only
             if table == layout.INSTRUCTIONS or split != "train":
-                self._uninstructed.add((table, row))
-                kinds = f"{query_modality.mbeir!r} queries with {modality.mbeir!r} candidates"
-                yield LineError(
-                    file,
-                    number,
-                    f"dataset {row[0]} has no instruction for {kinds}; add a line to {table}",
-                )
+                self._uninstructed.add((table, key))
+                kinds = f"{row[1].mbeir!r} queries with {modality.mbeir!r} candidates"
+                lacks = f"dataset {row[0]} has no instruction for {kinds}"
+                yield problem(f"{lacks}; add a line to {table}")
 
-    def _image(self, file: Path, number: int, image: str | None) -> Iterator[LineError]:
+    def _image(self, problem: Problem, image: str | None) -> Iterator[LineError]:
         if image is None:
             return
-        problem = ""
         try:
-            if not self._collection.image_path(image).is_file():
-                problem = f"the image {image!r:.100} is missing"
+            is_file = self._collection.image_path(image).is_file()
         except UserError as error:
-            problem = str(error)
+            yield problem(str(error))
+            return
         except OSError as error:  # such as a name that is too long
-            problem = f"the image {image[:80]!r} cannot be read ({error.strerror})"
-        if problem:
-            yield LineError(file, number, problem)
+            yield problem(f"the image {image[:80]!r} cannot be read ({error.strerror})")
+            return
+        if not is_file:
+            yield problem(f"the image {image!r:.100} is missing")
         elif self._opened is not None and (path := _checksum(image)) not in self._opened:
             self._opened.add(path)
-            self._unopened.append((file, number, image))
-            if len(self._unopened) == WINDOW:
+            self._unopened.append((problem, image))
+            if len(self._unopened) == MOST_OPENED:
                 yield from self._unreadable_images()
 
     def _unreadable_images(self) -> Iterator[LineError]:
         """Open the images that wait for it, several at a time."""
-        waiting = self._unopened
-        self._unopened = []
-        paths = (self._collection.image_path(image) for _, _, image in waiting)
+        waiting, self._unopened = self._unopened, []
+        paths = (self._collection.image_path(image) for _, image in waiting)
         with ThreadPoolExecutor() as readers:
-            for (file, number, image), error in zip(
-                waiting, readers.map(_image_error, paths), strict=True
-            ):
+            errors = readers.map(_image_error, paths)
+            for (problem, image), error in zip(waiting, errors, strict=True):
                 if error is not None:
-                    yield LineError(
-                        file, number, f"the image {image!r:.100} cannot be used: {error}"
-                    )
+                    yield problem(f"the image {image!r:.100} cannot be used: {error}")
 
     def _sources(self) -> Iterator[LineWarning]:
         """What was read from folders, but is in no pool: nobody can find it."""
         table = self._collection.root / layout.FILES
-        lost = {USED: 0, TEXT: 0}
+        lost = {"pictures": 0, "texts": 0}
         held = self._held or set()
         for dataset, report in read_reports(table):
             if report.outcome == TEXT:
-                lost[TEXT] += _checksum(report.detail) not in held
+                lost["texts"] += _checksum(report.detail) not in held
             elif report.outcome == USED and report.detail != TEXTS:
-                names = (
-                    f"images/{dataset}/{report.file.removeprefix(prefix)}"
-                    for prefix in ("", "images/")
-                )
-                lost[USED] += not any(_checksum(name) in held for name in names)
-        for outcome, kind in ((USED, "pictures"), (TEXT, "texts")):
-            if lost[outcome]:
-                yield LineWarning(
-                    table,
-                    0,
-                    f"{lost[outcome]:,} {kind} that were read are in no pool; build it again",
-                )
+                names = (report.file, report.file.removeprefix("images/"))
+                paths = (_checksum(f"images/{dataset}/{name}") for name in names)
+                lost["pictures"] += held.isdisjoint(paths)
+        for kind, count in lost.items():
+            if count:
+                message = f"{count:,} {kind} that were read are in no pool; build it again"
+                yield LineWarning(table, 0, message)
 
     def _evaluation_pools(self) -> Iterator[LineError]:
         """Evaluation searches the global pool of the split, the local pool of the row, and what
@@ -407,9 +375,8 @@ class Checker:
                 missing = f"a candidate that is in both pools, {local} and {union}"
             else:
                 continue
-            yield LineError(
-                file, 0, f"evaluation of the queries of task {task} needs {missing}; add it"
-            )
+            needs = f"evaluation of the queries of task {task} needs {missing}"
+            yield LineError(file, 0, f"{needs}; add it")
 
     def _stages(self) -> Iterator[LineWarning]:
         """Stages that the collection is too small for."""
@@ -432,14 +399,8 @@ def _records(
         empty = True
         for number, text in text_lines(file):
             if empty and _has_byte_order_mark(file):
-                yield (
-                    1,
-                    LineError(
-                        file,
-                        1,
-                        "the file starts with a byte order mark; save it as UTF-8 without one",
-                    ),
-                )
+                message = "the file starts with a byte order mark; save it as UTF-8 without one"
+                yield 1, LineError(file, 1, message)
             empty = False
             try:
                 yield number, parse(file, number, text)

@@ -43,10 +43,6 @@ class KeySet:
 
     def __init__(self) -> None:
         self._pages: dict[int, int] = {}  # a bit for each key
-        self._count = 0
-
-    def __len__(self) -> int:
-        return self._count
 
     def __contains__(self, key: int) -> bool:
         return bool(self._pages.get(key >> PAGE_BITS, 0) >> key % 2**PAGE_BITS & 1)
@@ -58,10 +54,7 @@ class KeySet:
 
     def add(self, key: int) -> bool:
         """Add a key. Returns False if it was already present."""
-        if key in self:
-            return False
-        self._pages[key >> PAGE_BITS] = (
-            self._pages.get(key >> PAGE_BITS, 0) | 1 << key % 2**PAGE_BITS
-        )
-        self._count += 1
-        return True
+        page, bit = key >> PAGE_BITS, 1 << key % 2**PAGE_BITS
+        known = self._pages.get(page, 0)
+        self._pages[page] = known | bit
+        return not known & bit
