@@ -7,7 +7,7 @@ image. README.md lists its fields.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from genius.collections.annotations import read_annotations
 from genius.collections.archives import is_archive, unpack_archive
 from genius.collections.arrow import HUB, MANIFEST, Batch, dataset_batches, unpack
+from genius.collections.images import NAMES
 from genius.collections.images import SUFFIXES as IMAGES
 from genius.collections.lines import LineError, json_lines
 from genius.collections.listing import (
@@ -84,13 +85,12 @@ def read_source(root: Path) -> Source:
     if root.is_file():
         return _unarchived(root.parent, [root.name], root.name)
     folder = Folder(root)
-    if not folder.images and any(map(is_archive, folder.files)):
-        return _unarchived(
-            root, folder.files, chosen if len(folder.files) > 1 else min(folder.files)
-        )
-    notes = folder.notes[:1] + [f"{len(folder.notes) - 1:,} more links to folders"] * (
-        len(folder.notes) > 1
-    )
+    files = sorted(folder.files)
+    if not folder.images and any(map(is_archive, files)):
+        return _unarchived(root, files, chosen if len(files) > 1 else files[0])
+    notes = folder.notes[:1]
+    if more := folder.notes[1:]:
+        notes.append(f"{len(more):,} more links to folders")
     parts = parts_of(folder, [chosen]) if chosen else find_tables(folder, notes)
     table = root / parts[0].table if parts else None
     if parts:
@@ -108,24 +108,12 @@ def read_source(root: Path) -> Source:
         notes.append(
             f"{len(beside.problems):,} files beside pictures cannot be read; the first: {problem}"
         )
-    lost = [folder.missing(record.image, record.line, bool(record.captions)) for record in missing]
+    lost = [
+        folder.missing(each.image, each.line, bool(records and each.captions)) for each in missing
+    ]
     others = [*lost, *folder.unused({record.image for record in records}, {PAIRS, *texts})]
-    if lost and not records:
-        first = folder.missing(missing[0].image, missing[0].line, False).detail
-        raise UserError(f"{table}: none of the pictures that it names is there; the first: {first}")
-    if table is not None and not records:
-        raise UserError(
-            f"{table} has no rows; expected one for each image, or no table if the images "
-            "have no texts"
-        )
     if not records:
-        found = "; ".join(
-            dict.fromkeys(
-                other.detail for other in others if other.outcome in (UNSUPPORTED, UNREADABLE)
-            )
-        )
-        needed = "a source needs PNG, JPEG, WebP, GIF, BMP, TIFF or AVIF files"
-        raise UserError(f"{root} contains no images; {needed}" + f" ({found})" * bool(found))
+        raise _nothing_read(root, table, lost, others)
     pairs = root / PAIRS
     composed = list(_composed_pairs(pairs, [*records, *missing])) if pairs.is_file() else []
     return Source(root, table, records, composed, others, missing, list(dict.fromkeys(notes)))
@@ -191,8 +179,7 @@ def _unarchived(root: Path, files: Iterable[str], chosen: str) -> Source:
     try:
         source = read_source(inside / chosen)
     except UserError as error:
-        told = [other.detail for other in others if other.outcome in (UNREADABLE, UNSUPPORTED)]
-        damaged = "".join(f"; {detail}" for detail in told)
+        damaged = "".join(f"; {detail}" for detail in _troubles(others))
         raise UserError(str(error).replace(temporary.name, str(root)) + damaged[:SHOWN]) from None
     for record in source.records:
         record.table = record.table and root / record.table.relative_to(inside)
@@ -201,6 +188,25 @@ def _unarchived(root: Path, files: Iterable[str], chosen: str) -> Source:
     return replace(
         source, table=table, others=[*source.others, *others], notes=notes, unpacked=temporary
     )
+
+
+def _nothing_read(
+    root: Path, table: Path | None, lost: Sequence[FileReport], others: Sequence[FileReport]
+) -> UserError:
+    if lost:
+        none = f"{table}: none of the pictures that it names is there"
+        return UserError(f"{none}; the first: {lost[0].detail}")
+    if table is not None:
+        expected = "expected one for each image, or no table if the images have no texts"
+        return UserError(f"{table} has no rows; {expected}")
+    found = "; ".join(dict.fromkeys(_troubles(others)))
+    needed = f"{root} contains no images; a source needs {NAMES} files"
+    return UserError(needed + f" ({found})" * bool(found))
+
+
+def _troubles(others: Iterable[FileReport]) -> list[str]:
+    """What is said of files that cannot be read."""
+    return [other.detail for other in others if other.outcome in (UNREADABLE, UNSUPPORTED)]
 
 
 def _composed_pairs(file: Path, records: list[Record]) -> Iterator[ComposedPair]:
@@ -213,14 +219,10 @@ def _composed_pairs(file: Path, records: list[Record]) -> Iterator[ComposedPair]
         except (KeyError, AttributeError):
             raise LineError(file, number, "expected query_id, txt and target_id") from None
         if not pair.text:
-            raise LineError(
-                file,
-                number,
-                "txt is empty; expected the change from the query image to the target image",
-            )
+            message = "txt is empty; expected the change from the query image to the target image"
+            raise LineError(file, number, message)
         for name in (pair.query_id, pair.target_id):
             if name not in ids:
-                raise LineError(
-                    file, number, f"the id {quoted(name)} is not in the table of this folder"
-                )
+                message = f"the id {quoted(name)} is not in the table of this folder"
+                raise LineError(file, number, message)
         yield pair

@@ -125,6 +125,8 @@ def test_a_shard_of_webdataset_is_read_as_a_folder(tmp_path, monkeypatch, pack, 
     assert "archives are unpacked among temporary files while they are read" in source.notes
     outcomes = {report.file: report.outcome for report in source.others}
     assert outcomes[name] == "used" and outcomes[f"{name}/000.cls"] == OTHER
+    archives_read = [file for file in outcomes if file in ("1.tar", name)]
+    assert archives_read == sorted(archives_read)  # in every run
     build([f"x={folder}"], tmp_path / "built")
     del source
     assert not list((tmp_path / "temporary").iterdir())
