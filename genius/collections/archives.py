@@ -37,9 +37,9 @@ MAX_ENTRIES = 10_000  # of an archive
 MAX_UNPACKED = 2**30  # bytes of all files of all archives
 MAX_LIST = 16 * 2**20  # bytes of an archive's list of its files
 UNSAFE = re.compile(r"[^\w .()+-]")  # characters of a name
-LONGEST = 60  # characters of a name
-OPENERS: dict[str, Callable[[Path], BufferedIOBase]]  # of compressed TARs
-OPENERS = {"gzip": gzip.open, "bzip2": bz2.open}
+LONGEST_NAME = 60  # characters of a name
+# of compressed TARs
+OPENERS: dict[str, Callable[[Path], BufferedIOBase]] = {"gzip": gzip.open, "bzip2": bz2.open}
 # how files begin; a name may lie
 STARTS = {b"PK\3\4": "ZIP", b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\0": "XZ"}
 # of a source
@@ -49,34 +49,17 @@ MOST_DENSE = 50
 DENSE = 2**24
 MAX_XZ = 2**28  # bytes of memory that an XZ may ask for
 TEXTS = (
-    ".txt",
-    ".caption",
-    ".csv",
-    ".tsv",
-    ".json",
-    ".jsonl",
-    ".xml",
-    ".yaml",
-    ".yml",
-    ".names",
-    ".labels",
-    ".xmp",
+    *(".txt", ".caption", ".csv", ".tsv", ".json", ".jsonl", ".xml", ".yaml", ".yml"),
+    *(".names", ".labels", ".xmp"),
 )
 MAX_FILE = 2**26  # bytes of a file of a source's archive
 CHUNK = 2**20  # bytes
-BLOCK = 2**12  # bytes that a file takes at least
-DAMAGE: tuple[type[Exception], ...]
+DISK_BLOCK = 2**12  # bytes that a file takes at least
+# NotImplementedError, of rare compressions, is a RuntimeError
 DAMAGE = (
-    BadZipFile,
-    tarfile.TarError,
-    OSError,
-    ValueError,
-    EOFError,
-    NotImplementedError,
-    RuntimeError,
-    zlib.error,
+    *(BadZipFile, tarfile.TarError, zlib.error, LZMAError),
+    *(OSError, ValueError, EOFError, RuntimeError),
 )
-DAMAGE += (LZMAError,)
 
 # name, bytes, why it cannot be read, its content
 Member = tuple[str, int, str, Callable[[], IO[bytes] | None]]
@@ -95,9 +78,8 @@ def find_pictures(files: Iterable[Path], folder: Path) -> tuple[list[Path], list
                 found.append(unpacked)
                 room -= unpacked.stat().st_size if isinstance(unpacked, Path) else 0
         except (BadZipFile, OSError, ValueError, NotImplementedError, UserError) as error:
-            found.append(
-                FileReport(file.name, UNREADABLE, f"{file.name} cannot be unpacked ({error})")
-            )
+            message = f"{file.name} cannot be unpacked ({error})"
+            found.append(FileReport(file.name, UNREADABLE, message))
     pictures = [one for one in found if isinstance(one, Path)]
     return pictures, [one for one in found if isinstance(one, FileReport)]
 
@@ -110,11 +92,8 @@ def _unpack(archive: Path, folder: Path, room: int) -> Iterator[Path | FileRepor
         entries = [entry for entry in opened.infolist() if not entry.is_dir()]
         size = sum(min(entry.file_size, PAGE.bytes + 1) for entry in entries)
         if len(entries) > MAX_ENTRIES or size > room:
-            raise UserError(
-                f"it holds {len(entries):,} files of {size / 2**20:,.0f} MB; the limit is "
-                f"{MAX_ENTRIES:,} files of "
-                f"{room / 2**20:,.0f} MB"
-            )
+            limit = f"the limit is {MAX_ENTRIES:,} files of {room / 2**20:,.0f} MB"
+            raise UserError(f"it holds {len(entries):,} files of {size / 2**20:,.0f} MB; {limit}")
         for number, entry in enumerate(entries):
             yield _unpack_entry(opened, entry, folder / str(number))
 
@@ -126,7 +105,7 @@ def _unpack_entry(archive: ZipFile, entry: ZipInfo, folder: Path) -> Path | File
     if problem := _problem(entry):
         return FileReport(entry.filename, UNREADABLE, f"{path.name} {problem}")
     folder.mkdir(parents=True)
-    file = folder / (UNSAFE.sub("_", path.name)[-LONGEST:].lstrip(".") or "_")
+    file = folder / (UNSAFE.sub("_", path.name)[-LONGEST_NAME:].lstrip(".") or "_")
     try:
         with archive.open(entry) as stream:
             file.write_bytes(stream.read(PAGE.bytes + 1))  # refused when it is added
@@ -183,7 +162,7 @@ def unpack_archive(archive: Path, folder: Path) -> list[FileReport]:
                 problem = "has a path that leads out of the archive"
             elif size > MAX_FILE:
                 problem = f"has {size / 2**20:,.0f} MB; the limit is {MAX_FILE // 2**20} MB"
-            room -= 0 if problem else max(size, BLOCK)
+            room -= 0 if problem else max(size, DISK_BLOCK)
             if room < 0:
                 raise _too_large(archive, folder)
             try:
@@ -194,9 +173,8 @@ def unpack_archive(archive: Path, folder: Path) -> list[FileReport]:
             if problem:
                 others.append(FileReport(report, UNREADABLE, f"{report} {problem}"))
     except DAMAGE as error:
-        others.append(
-            FileReport(archive.name, UNREADABLE, f"{archive.name} is damaged ({one_line(error)})")
-        )
+        message = f"{archive.name} is damaged ({one_line(error)})"
+        others.append(FileReport(archive.name, UNREADABLE, message))
     return others
 
 
@@ -215,12 +193,8 @@ def _members(archive: Path, folder: Path, room: int) -> Iterator[Member]:
         with _Bounded(archive) as stream, ZipFile(stream) as opened:
             for entry in opened.infolist():
                 if not entry.is_dir():
-                    yield (
-                        entry.filename,
-                        entry.file_size,
-                        _problem(entry),
-                        partial(opened.open, entry),
-                    )
+                    content = partial(opened.open, entry)
+                    yield entry.filename, entry.file_size, _problem(entry), content
         return
     with ExitStack() as stack:
         whole = archive
@@ -240,9 +214,8 @@ def _members(archive: Path, folder: Path, room: int) -> Iterator[Member]:
         for member in tar:
             tar.members = []  # type: ignore[attr-defined]  # which would grow with the archive
             if not member.isdir():
-                problem = (
-                    "" if member.isreg() and not member.issparse() else "is a link or a device"
-                )
+                is_plain = member.isreg() and not member.issparse()
+                problem = "" if is_plain else "is a link or a device"
                 yield member.name, member.size, problem, partial(tar.extractfile, member)
 
 

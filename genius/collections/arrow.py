@@ -17,7 +17,7 @@ from typing import Any
 from genius.errors import UserError
 from genius.reading import damage_explained, one_line
 
-BATCH = 256  # rows in memory, with the bytes of their pictures
+MOST_ROWS = 256  # rows in memory, with the bytes of their pictures
 SAVED = ("dataset_info.json", "dataset_dict.json")  # in a folder that `save_to_disk` wrote
 HUB = "hf:"  # begins the path of a dataset of the hub
 MANIFEST = "manifest.jsonl"
@@ -55,24 +55,20 @@ def dataset_batches(source: Path) -> Iterator[Batch] | None:
         # the last: as Spark writes a table
         patterns = ("*.parquet", "data/*.parquet", "*.parquet/*.parquet")
         found = sorted(file for pattern in patterns for file in source.glob(pattern))
-    files = list[Path]()
+    files: dict[Path, str] = {}  # their splits
     damaged = list[UserError]()
     for file in found:
         if file.is_file() and not file.name.startswith("."):  # opening a pipe would block forever
             try:
-                files += [file] * bool(pictured(open_parquet(file).schema_arrow))
+                if pictured(open_parquet(file).schema_arrow):
+                    match = SPLIT_OF_FILE.match(file.stem)
+                    files[file] = match[1] if match else ""
             except UserError as error:
                 damaged.append(error)
     if damaged and (files or found == [source]):
         raise damaged[0]
-    if not files:
-        return None
-    splits = [match[1] if (match := SPLIT_OF_FILE.match(file.stem)) else "" for file in files]
-    return (
-        (split, batch)
-        for split, file in zip(splits, files, strict=True)
-        for batch in _batches(file)
-    )
+    batches = ((split, batch) for file, split in files.items() for batch in _batches(file))
+    return batches if files else None
 
 
 def pictured(schema: Any) -> list[str]:
@@ -108,12 +104,11 @@ def unpack(batches: Iterator[Batch], folder: Path) -> None:
     )
     with (folder / MANIFEST).open("w", encoding="utf-8") as manifest:
         for number, (split, columns, row) in enumerate(rows, 1):
-            pictures = {
-                column: row.pop(column) or {"bytes": None, "path": None} for column in columns
-            }
-            row |= {column: cell["path"] for column, cell in pictures.items()} | (
-                {"split": split} if split else {}
-            )
+            nothing = {"bytes": None, "path": None}
+            pictures = {column: row.pop(column) or nothing for column in columns}
+            row |= {column: cell["path"] for column, cell in pictures.items()}
+            if split:
+                row["split"] = split
             if columns:
                 cell = pictures.get("image", pictures[columns[0]])
                 row["image"] = cell["path"]
@@ -127,21 +122,18 @@ def _loaded(function: str, name: str) -> Iterator[Batch]:
     try:
         import datasets
     except ModuleNotFoundError:
-        raise UserError(
-            f"to read {name}, a dataset of Hugging Face: pip install datasets"
-        ) from None
+        message = f"to read {name}, a dataset of Hugging Face: pip install datasets"
+        raise UserError(message) from None
     try:
         loaded = getattr(datasets, function)(name)
     except Exception as error:  # datasets, the hub and the network raise many types
-        raise UserError(
-            f"{name} cannot be loaded as a dataset of Hugging Face ({one_line(error)}); "
-            "check its name, or the network"
-        ) from error
+        message = f"{name} cannot be loaded as a dataset of Hugging Face ({one_line(error)})"
+        raise UserError(f"{message}; check its name, or the network") from error
     parts = loaded if isinstance(loaded, dict) else {"": loaded}
     return (
         (split, batch)
         for split, part in parts.items()
-        for batch in part.with_format("arrow").iter(BATCH)
+        for batch in part.with_format("arrow").iter(MOST_ROWS)
     )
 
 
@@ -150,7 +142,7 @@ def _batches(file: Path) -> Iterator[Any]:
     opened = open_parquet(file)
     vectors = vector_columns(opened.schema_arrow)
     return opened.iter_batches(
-        BATCH, columns=[name for name in opened.schema_arrow.names if name not in vectors]
+        MOST_ROWS, columns=[name for name in opened.schema_arrow.names if name not in vectors]
     )
 
 

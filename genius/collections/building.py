@@ -29,8 +29,8 @@ from genius.collections.versions import SIDE, originals, small
 from genius.collections.writer import CollectionWriter, new_collection
 from genius.errors import UserError, quoted
 
-WINDOW = 64  # images in memory at most
-WINDOW_BYTES = 256 * 2**20  # of them, or one image
+MOST_IMAGES = 64  # images in memory at most
+MOST_BYTES = 256 * 2**20  # of them, or one image
 Shown = tuple[np.ndarray, tuple[int, int]]  # small pixels of a picture; how many it has, and bytes
 NOTHING: Shown = np.zeros((SIDE, SIDE, 3), np.uint8), (0, 0)
 
@@ -102,9 +102,8 @@ def named_apart(sources: Sequence[str], destination: Path) -> list[tuple[str, Pa
         if names.count(name) > 1:
             raise UserError(f"two sources have the name {name!r}; rename one: NAME={folder}")
         if is_inside(destination, folder):
-            raise UserError(
-                f"{destination} lies inside the source {folder}; name a directory outside it"
-            )
+            place = f"{destination} lies inside the source {folder}"
+            raise UserError(f"{place}; name a directory outside it")
     return folders
 
 
@@ -125,10 +124,8 @@ def named(source: str) -> tuple[str, Path]:
         raise UserError(f"{source!r} names no folder; write FOLDER or NAME=FOLDER")
     clean = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower() or "photos" * is_path
     if not clean:
-        raise UserError(
-            f"{source!r} gives no dataset name of letters a to z, digits and _; write "
-            "NAME=FOLDER with one"
-        )
+        nameless = f"{source!r} gives no dataset name of letters a to z, digits and _"
+        raise UserError(f"{nameless}; write NAME=FOLDER with one")
     return clean, Path(folder)
 
 
@@ -179,9 +176,8 @@ def write_draft(
         if task in rows or None in rows:
             writer.instructions(draft.dataset_id, name, *TASKS[task], texts)
     if not rows:
-        raise UserError(
-            f"{name} gives no candidates; natural images need iconic images to retrieve"
-        )
+        needed = "natural images need iconic images to retrieve"
+        raise UserError(f"{name} gives no candidates; {needed}")
     return sorted(rows.values(), key=lambda row: -1 if row.task is None else row.task)
 
 
@@ -204,7 +200,7 @@ def store_images(
     )
     entries = list[SourceEntry]()
     reports = list[FileReport]()
-    known = dict[str, str]()
+    known: dict[str, str] = {}
     shown = list[Shown]()
     images = _checked_images(source, not strict)
     number = len(source.records)
@@ -285,16 +281,16 @@ def look(data: bytes, name: str, limits: Limits = DISK) -> Shown:
 def _windows(source: Source) -> Iterator[list[Record]]:
     """The records of images that are in memory together."""
     window = list[Record]()
-    room = WINDOW_BYTES
+    room = MOST_BYTES
     for record in source.records:
         try:
             size = os.path.getsize(source.folder / record.image)
         except (OSError, ValueError):  # said when it is read
             size = 0
-        if window and (len(window) == WINDOW or size > room):
+        if window and (len(window) == MOST_IMAGES or size > room):
             yield window
             window = []
-            room = WINDOW_BYTES
+            room = MOST_BYTES
         window.append(record)
         room -= size
     if window:
@@ -308,11 +304,10 @@ def _splits(record: Record, digest: bytes, own_val: bool) -> frozenset[str]:
     The choice depends on the image's content: identical images stay together, and every run chooses
     the same.
     """
-    bucket = (digest[0] * 256 + digest[1]) % 10
     if record.split == "candidates":
         return frozenset(SPLITS)
-    if record.split is None:
-        return frozenset(("val" if bucket == 0 else "test" if bucket == 1 else "train",))
-    if record.split == "train" and not own_val and bucket == 0:
-        return frozenset(("val",))
-    return frozenset((record.split,))
+    tenth = (digest[0] * 256 + digest[1]) % 10
+    split = record.split or {0: "val", 1: "test"}.get(tenth, "train")
+    if record.split == "train" and not own_val and tenth == 0:
+        split = "val"
+    return frozenset((split,))

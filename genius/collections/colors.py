@@ -25,7 +25,7 @@ LEAST_GAMMA, MOST_GAMMA = 0.25, 1.25  # any other is an error of its writer
 RANGES = (1, 255, 1023, 4095, 16383, 65535)  # fractions, and numbers of 8 to 16 bits
 USED = 1 / 8  # of a range at least; numbers that are all below it have another one
 NO_NUMBER = 1e30  # what maps put where they know no height is larger, below zero
-SAMPLE = 1_000_000  # numbers that tell which are rare
+SAMPLED_NUMBERS = 1_000_000  # numbers that tell which are rare
 
 
 def eight_bits(image: Image.Image) -> Image.Image:
@@ -94,7 +94,7 @@ def _range(numbers: np.ndarray) -> tuple[float, float]:
     levels = next((levels for levels in RANGES if levels >= high), np.inf)
     if high >= levels * USED:
         return low, float(levels)
-    step = max(1, numbers.size // SAMPLE)
+    step = max(1, numbers.size // SAMPLED_NUMBERS)
     some = numbers.ravel()[::step][known.ravel()[::step]]
     if len(some):
         low, high = map(float, np.percentile(some, (0.1, 99.9)))

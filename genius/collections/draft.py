@@ -80,7 +80,7 @@ class Draft:
             number = self._known.pop((text, image.digest if image else None), None)
             if number is None:
                 number = self._next
-                self._next = self._next + 1
+                self._next += 1
             candidate = self._candidates[key] = Candidate(number, text, image, source)
         candidate.describes.update({describes.path} if describes else ())
         candidate.tasks.update(tasks)
@@ -107,18 +107,14 @@ class Draft:
         """Yield each item with the tasks and splits of its pools."""
         for entry in self._candidates.values():
             image = entry.image.path if entry.image else None
-            facts = entry.source | (
-                {PICTURE: min(entry.describes)} if len(entry.describes) == 1 else {}
-            )
+            facts = entry.source
+            if len(entry.describes) == 1:
+                facts = facts | {PICTURE: min(entry.describes)}
             source = json.dumps(facts, ensure_ascii=False) if facts else ""
-            item = Item(
-                self._id(entry.number), Modality.of(entry.text, image), entry.text, image, source
-            )
-            yield (
-                item,
-                sorted(entry.tasks, key=str),
-                [split for split in SPLITS if split in entry.splits],
-            )
+            modality = Modality.of(entry.text, image)
+            item = Item(self._id(entry.number), modality, entry.text, image, source)
+            splits = [split for split in SPLITS if split in entry.splits]
+            yield item, sorted(entry.tasks, key=str), splits
 
     def queries(self) -> Iterator[tuple[str, LabeledQuery]]:
         """Yield (split, query) for each query in each of its splits where it has a positive."""
@@ -136,13 +132,8 @@ class Draft:
                 )
                 if split in question.splits and positives:
                     number += 1
-                    name = self._id(number)
-                    yield (
-                        split,
-                        LabeledQuery(
-                            name, modality, question.task, question.text, image, positives
-                        ),
-                    )
+                    about = (modality, question.task, question.text, image, positives)
+                    yield split, LabeledQuery(self._id(number), *about)
 
     def _id(self, number: int) -> str:
         return f"{self.dataset_id}:{number}"

@@ -42,9 +42,8 @@ def text_lines(file: Path) -> Iterator[tuple[int, str]]:
     """
     for number, line in enumerate(_raw_lines(file), 1):
         if len(line) > MAX_LINE:
-            raise LineError(
-                file, number, "the line is longer than 16 MB; expected one record per line"
-            )
+            message = "the line is longer than 16 MB; expected one record per line"
+            raise LineError(file, number, message)
         if number == 1:
             if line.startswith(UTF16_MARKS):
                 raise LineError(file, 1, "the file is UTF-16; save it as UTF-8")
@@ -88,11 +87,9 @@ def _raw_lines(file: Path) -> Iterator[bytes]:
     """
     try:
         if not file.is_file():  # opening a pipe would block forever
-            raise LineError(
-                file,
-                0,
-                "is not a file; expected a text file" if os.path.lexists(file) else "is missing",
-            )
+            is_there = os.path.lexists(file)
+            message = "is not a file; expected a text file" if is_there else "is missing"
+            raise LineError(file, 0, message)
         with file.open("rb") as stream:
             while line := stream.readline(MAX_LINE + 1):
                 yield line

@@ -37,7 +37,7 @@ ELSEWHERE = re.compile(  # begins a path of a disk, or an address
     r"(file:)?/|[a-z][\w+.-]+:/|[a-z]:|~/|%\w+%/|\$\{?\w+\}?/", re.IGNORECASE
 )
 # characters and folders of a path: a text of many slashes takes no minutes
-LONGEST, DEEPEST = 4096, 32
+LONGEST_PATH, DEEPEST_PATH = 4096, 32
 # as Label Studio names what it was given
 UPLOADED = re.compile(r"/upload/(?:.*/)?[0-9a-f]{8}-([^/]+)$")
 LIBRARIES = (".photoslibrary", ".photolibrary", ".aplibrary")  # of Photos, iPhoto and Aperture
@@ -415,7 +415,7 @@ def _ends(name: str) -> Iterator[str]:
     """What a path of a disk or an address may be called here, the longest first: its ends, without
     what follows `?`, or of a path that stands there, as in Label Studio's addresses.
     """
-    if len(name) > LONGEST:
+    if len(name) > LONGEST_PATH:
         return
     path = re.sub(r"^([a-z]:)(?!/)", r"\1/", name.replace("\\", "/"), flags=re.IGNORECASE)
     whole, _, query = path.partition("?")
@@ -423,7 +423,9 @@ def _ends(name: str) -> Iterator[str]:
     for each in dict.fromkeys([*paths, *(f"/{value}" for _, value in parse_qsl(query))]):
         # no ".." leads out of the folder
         parts = posixpath.normpath("/" + each.lstrip("/")).split("/")
-        for at in range(max(1 if each.startswith("/") else 2, len(parts) - DEEPEST), len(parts)):
+        for at in range(
+            max(1 if each.startswith("/") else 2, len(parts) - DEEPEST_PATH), len(parts)
+        ):
             yield "/".join(parts[at:])
     if uploaded := UPLOADED.search(whole):
         yield uploaded[1]

@@ -112,9 +112,8 @@ class Collection:
         added later has no task.
         """
         names = local_pool_names(row.dataset, row.task)
-        yield from self.candidates(
-            next((name for name in names if name in self.pool_files()), names[0])
-        )
+        there = (name for name in names if name in self.pool_files())
+        yield from self.candidates(next(there, names[0]))
 
     def all_candidates(self) -> Iterator[Item]:
         """Every candidate of the main pools, once."""
@@ -140,16 +139,12 @@ class Collection:
         collection.
         """
         if layout.leaves_folder(relative):
-            raise UserError(
-                f"the image path {relative!r:.100} leaves the collection; give it "
-                "relative to its root"
-            )
+            leaves = f"the image path {relative!r:.100} leaves the collection"
+            raise UserError(f"{leaves}; give it relative to its root")
         file = self.root / relative
         if not layout.is_inside(file, self._resolved_root):
-            raise UserError(
-                f"the image {relative!r:.100} is a link out of the collection; replace it "
-                "by the file"
-            )
+            leads = f"the image {relative!r:.100} is a link out of the collection"
+            raise UserError(f"{leads}; replace it by the file")
         return file
 
     def dataset_name(self, dataset_id: int) -> str:
@@ -161,7 +156,7 @@ class Collection:
             if first is not None and key_dataset(id_key(first.id)) == dataset_id:
                 return dataset
         for pool, file in self.pool_files().items():
-            item = next(read_lines(file, parse_item), None) if pool not in GLOBAL_POOLS else None
+            item = None if pool in GLOBAL_POOLS else next(read_lines(file, parse_item), None)
             if item is not None and key_dataset(id_key(item.id)) == dataset_id:
                 return pool.partition("_task")[0]
         raise UserError(f"{self.root} has no dataset {dataset_id}")
@@ -188,12 +183,8 @@ class Collection:
             for file in sorted((self.root / "query" / split).glob("*.jsonl")):
                 match = layout.QUERY_FILE.fullmatch(file.name)
                 if match and match["split"] == split:
-                    yield (
-                        file,
-                        match["dataset"],
-                        int(match["task"]) if match["task"] else None,
-                        split,
-                    )
+                    task = int(match["task"]) if match["task"] else None
+                    yield file, match["dataset"], task, split
 
     def qrels_files(self, query_file: Path) -> list[Path]:
         """The existing qrels files of a query file: of the same name, or for all tasks of the

@@ -79,22 +79,16 @@ def _each_record(draft: Draft, entries: Sequence[SourceEntry], paired: bool) -> 
     """Each record by what it has: texts, or attributes, or neither. paired: images are also asked
     for by others.
     """
-    groups: dict[str, list[SourceEntry]] = {"titles": [], "attributes": [], "images": []}
-    for entry in entries:
-        kind = (
-            "titles"
-            if entry.record.captions
-            else "attributes"
-            if entry.record.attributes
-            else "images"
-        )
-        groups[kind].append(entry)
-    titles(draft, groups["titles"])
-    attributes(draft, groups["attributes"])
-    for entry in groups["images"]:  # in every split: what nothing asks for need not be kept apart
-        draft.candidate(
-            (None,), entry.splits if paired or entry.record.qa else SPLITS, image=entry.image
-        )
+    titled = [entry for entry in entries if entry.record.captions]
+    others = [entry for entry in entries if not entry.record.captions]
+    described = [entry for entry in others if entry.record.attributes]
+    images = [entry for entry in others if not entry.record.attributes]
+    titles(draft, titled)
+    attributes(draft, described)
+    for entry in images:  # in every split: what nothing asks for need not be kept apart
+        splits = entry.splits if paired or entry.record.qa else SPLITS
+        draft.candidate((None,), splits, image=entry.image)
+    groups = {"titles": titled, "attributes": described, "images": images}
     return [rule for rule, of_kind in groups.items() if of_kind]
 
 
@@ -229,13 +223,9 @@ def _images(
 
 
 def _kind(entry: SourceEntry) -> str | None:
-    attributes = entry.record.attributes
-    has_class = isinstance(attributes.get("class_id"), str | int | float)
-    return (
-        attributes["kind"]
-        if has_class and attributes.get("kind") in ("natural", "iconic")
-        else None
-    )
+    kind = entry.record.attributes.get("kind")
+    has_class = isinstance(entry.record.attributes.get("class_id"), str | int | float)
+    return kind if has_class and kind in ("natural", "iconic") else None
 
 
 def _attribute_pairs(entry: SourceEntry) -> tuple[tuple[str, str], ...]:

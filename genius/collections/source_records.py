@@ -24,7 +24,7 @@ from genius.collections.table_files import (
     file_rows,
     plain_name,
 )
-from genius.collections.tables import NUMBER, SAMPLE, Part, image_column
+from genius.collections.tables import NUMBER, SAMPLED_ROWS, Part, image_column
 from genius.errors import UserError, quoted
 
 ATTRIBUTE, LEFT_OUT = "attribute", "left out"  # what columns are besides FIELDS
@@ -281,7 +281,7 @@ def _row_records(
     usual; None: rows need not name any.
     """
     rows = file_rows(table, notes)
-    sample = list(islice(rows, SAMPLE if is_picture else 0))
+    sample = list(islice(rows, SAMPLED_ROWS if is_picture else 0))
     guess = image_column([row for _, row in sample], is_picture) if is_picture else None
     fields_of: dict[tuple[str, ...], dict[str, str]] = {}  # by the columns of a row
     found = defaultdict[str, dict[str, None]](dict)  # field -> its columns

@@ -22,7 +22,7 @@ PAIRS = "cir_pairs.jsonl"
 # in the folders of Hugging Face's image folders
 METADATA = tuple(f"metadata{suffix}" for suffix in SUFFIXES)
 MAX_TABLE = 2**26  # bytes of a file that is looked at only because it may be a table
-SAMPLE = 1000  # rows that are looked at to see which pictures they name
+SAMPLED_ROWS = 1000  # rows that are looked at to see which pictures they name
 NUMBER = re.compile(r"(?!0\d)[\d.,+-]+")
 NAMES = re.compile(r".*(id|key|name|number)|nr|no")  # columns whose numbers are names
 
@@ -129,7 +129,7 @@ def _names_images(folder: Folder, name: str) -> bool | None:
     try:
         if not is_table and file.stat().st_size > MAX_TABLE:
             return False
-        rows = [row for _, row in islice(file_rows(file, []), SAMPLE)]
+        rows = [row for _, row in islice(file_rows(file, []), SAMPLED_ROWS)]
         is_object = name.lower().endswith(".json") and not file_bytes(file).lstrip().startswith(
             b"["
         )

@@ -20,7 +20,7 @@ from genius.errors import UserError
 from genius.reading import damage_explained
 from genius.schema import Item, Modality
 
-BLOCK = 4096  # vectors in memory at once
+MOST_VECTORS = 4096  # vectors in memory at once
 SUFFIXES = (".npy", ".parquet")
 
 
@@ -65,8 +65,10 @@ def _numpy_vectors(file: Path) -> VectorFile:
             f"{file} holds {array.dtype} of shape {array.shape}; expected floating-point "
             "numbers (n, d)"
         )
-    starts = range(0, len(array), BLOCK)
-    return VectorFile(file, array.shape, lambda: (array[start : start + BLOCK] for start in starts))
+    starts = range(0, len(array), MOST_VECTORS)
+    return VectorFile(
+        file, array.shape, lambda: (array[start : start + MOST_VECTORS] for start in starts)
+    )
 
 
 def _parquet_vectors(file: Path) -> VectorFile:
@@ -79,7 +81,7 @@ def _parquet_vectors(file: Path) -> VectorFile:
         )
 
     def read() -> Iterator[np.ndarray]:
-        for batch in opened.iter_batches(BLOCK, columns=names):
+        for batch in opened.iter_batches(MOST_VECTORS, columns=names):
             column = batch.column(0)
             lengths = (
                 np.diff(column.offsets) if hasattr(column, "offsets") else np.full(len(column), dim)

@@ -24,9 +24,8 @@ def new_collection(destination: Path | str) -> Iterator["CollectionWriter"]:
     """
     destination = Path(os.path.abspath(destination))  # "." has no name to write next to
     if destination.exists() and (not destination.is_dir() or any(destination.iterdir())):
-        raise UserError(
-            f"{destination} exists and is not empty; give a new directory or remove it first"
-        )
+        message = f"{destination} exists and is not empty; give a new directory or remove it first"
+        raise UserError(message)
     try:
         with written_aside(destination, folder=True) as aside:
             with CollectionWriter(aside) as writer:
