@@ -162,9 +162,8 @@ def test_what_no_picture_that_can_be_read_is_called_by_its_kind(data):
 def test_heic_is_refused_with_the_package_that_reads_it(monkeypatch):
     monkeypatch.setattr(images, "READABLE", images.READABLE - {"HEIC"})
     data = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(400)
-    assert images.HEIC or "it is HEIC: pip install pillow-heif, or export it as JPEG" in refusal(
-        data
-    )
+    said = "it is HEIC: pip install pillow-heif, or export it as JPEG"
+    assert images.HEIC or said in refusal(data)
 
 
 @pytest.mark.parametrize("size", [(300, 100), (100, 300), (20, 10)])
@@ -188,11 +187,7 @@ def test_a_thumbnail_is_a_small_webp():
 BAD = {
     "empty": (b"", "empty"),
     "text": (b"no image at all", "not a readable PNG, JPEG, WebP"),
-    "svg": (b"<svg onload='alert(1)'/>", "not a readable PNG, JPEG, WebP"),
-    "header of another chunk": (
-        picture(1).replace(b"IDAT", b"IDAX"),
-        "not a readable PNG, JPEG, WebP",
-    ),
+    "another chunk": (picture(1).replace(b"IDAT", b"IDAX"), "not a readable PNG, JPEG, WebP"),
     "truncated png": (picture(1, (64, 64))[:-40], "damaged"),
     "truncated jpeg": (encoded(Image.radial_gradient("L"), "JPEG")[:1500], "damaged"),
     "truncated webp": (encoded(Image.radial_gradient("L"), "WEBP")[:300], "damaged"),

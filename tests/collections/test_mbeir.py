@@ -129,7 +129,6 @@ CANDIDATE_FAULTS = [
         {"modality": "video"},
         "modality: modality 'video' is unknown; expected one of 'image', 'text'",
     ),
-    ({"modality": None}, "modality: input should be a valid string, found None"),
     ({"modality": ["image"]}, "modality: input should be a valid string"),
     ({"modality": "text"}, "the modality is given as 'text', but the line contains 'image'"),
     ({"img_path": None}, "an item needs a text, an image, or both"),
@@ -139,7 +138,6 @@ CANDIDATE_FAULTS = [
 QUERY_FAULTS = [
     ({"qid": ""}, "qid: the id '' does not have the form"),
     ({"task_id": 5}, "task_id: expected one of 0, 1, 2, 3, 4, 6, 7, 8, found 5"),
-    ({"task_id": True}, "task_id: input should be a valid integer, found True"),
     ({"task_id": "3"}, "task_id: input should be a valid integer, found '3'"),
     ({"pos_cand_list": "9:2"}, "pos_cand_list: input should be a valid list"),
     ({"neg_cand_list": ["x"]}, "neg_cand_list.0: the id 'x' does not have the form"),
@@ -200,8 +198,7 @@ def test_a_collection_may_be_a_link(root, tmp_path):
 
 
 def test_a_directory_without_pools_is_refused(tmp_path):
+    says = "is not a collection.*python -m genius.collections SOURCE"
     for path in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(
-            UserError, match="is not a collection.*python -m genius.collections SOURCE"
-        ):
+        with pytest.raises(UserError, match=says):
             Collection(path)

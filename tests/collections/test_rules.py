@@ -1,23 +1,20 @@
 """Which rows the fields of a source give, and which answers each query has."""
 
-import json
 from pathlib import Path
 
 from genius.collections.building import build
 from genius.collections.mbeir import Collection
 from genius.schema import Modality, described_picture, source_fields
 from tests.collections.built import built
-from tests.collections.samples import picture, write_source
+from tests.collections.samples import json_lines, photos, write_source, written
 
 
 def test_captions_give_three_tasks_and_the_first_caption_is_not_a_candidate(tmp_path):
-    result = built(
-        tmp_path,
-        [
-            {"img_path": "a.png", "captions": ["a1", "a2", "a3"], "split": "test"},
-            {"img_path": "b.png", "captions": ["b1", "b2"], "split": "test"},
-        ],
-    )
+    records = [
+        {"img_path": "a.png", "captions": ["a1", "a2", "a3"], "split": "test"},
+        {"img_path": "b.png", "captions": ["b1", "b2"], "split": "test"},
+    ]
+    result = built(tmp_path, records)
     assert result.tasks == [0, 1, 3]
     assert result.asked(0, "test") == {
         (text, None): {("", f"{text[0]}.png")} for text in ("a1", "a2", "a3", "b1", "b2")
@@ -132,14 +129,9 @@ def test_photographs_query_the_iconic_image_of_their_class_its_text_and_both(tmp
         ("", "n0.png"): {("", "i0.png")},
         ("", "n1.png"): {("", "i1.png")},
     }
-    assert sorted(map(list, result.asked(6, "test").values())) == [
-        [("text 0", None)],
-        [("text 1", None)],
-    ]
-    assert sorted(map(list, result.asked(8, "test").values())) == [
-        [("text 0", "i0.png")],
-        [("text 1", "i1.png")],
-    ]
+    for task, image in ((6, None), (8, "i{}.png")):
+        found = sorted(map(list, result.asked(task, "test").values()))
+        assert found == [[(f"text {n}", image and image.format(n))] for n in (0, 1)]
     assert all(text.endswith("?") for text, _ in result.asked(6, "test"))
     assert result.pools["train"] == result.pools["val"] == result.pools["test"] == set(result.items)
 
@@ -176,15 +168,12 @@ def test_a_composed_pair_belongs_to_the_split_of_its_target(tmp_path):
 
 
 def test_a_composed_pair_of_an_unreadable_image_is_left_out(tmp_path):
-    source = tmp_path / "source"
-    source.mkdir()
-    for number, name in enumerate("abc"):
-        (source / f"{name}.png").write_bytes(picture(number) if name != "c" else b"no image")
     pairs = [
         {"query_id": f"{one}.png", "txt": "other", "target_id": f"{other}.png"}
         for one, other in ("ab", "cb", "ac")
     ]
-    (source / "cir_pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    source = photos(tmp_path / "source", "a.png", "b.png")
+    written(source, {"c.png": b"no image", "cir_pairs.jsonl": json_lines(pairs)})
     (row,) = build([str(source)], tmp_path / "built", benchmark=True)
     assert row.task == 7 and "1 file: unreadable" in str(row)
 

@@ -13,7 +13,7 @@ from genius.collections.__main__ import main
 from genius.collections.building import build
 from genius.collections.mbeir import Collection
 from genius.collections.versions import are_versions, originals, small
-from tests.collections.samples import encoded
+from tests.collections.samples import encoded, written
 
 
 def photograph(seed: int) -> Image.Image:
@@ -28,19 +28,16 @@ def photograph(seed: int) -> Image.Image:
 @pytest.fixture
 def folder(tmp_path) -> Path:
     """A photograph in four versions, of which a.png is the largest, and two others."""
-    folder = tmp_path / "x"
-    folder.mkdir()
     photo = photograph(0)
-    for name, data in {
+    files = {
         "a.png": encoded(photo),
         "b.jpg": encoded(photo, "JPEG", quality=50),
         "0.webp": encoded(photo.resize((160, 120)), "WEBP", quality=80),
         "d.jpg": encoded(photo, "JPEG", quality=95, comment="x"),
         "e.png": encoded(photograph(1)),
         "f.jpg": encoded(photograph(2), "JPEG"),
-    }.items():
-        (folder / name).write_bytes(data)
-    return folder
+    }
+    return written(tmp_path / "x", files)
 
 
 def items_of(built: Path) -> dict[str, dict]:
@@ -54,12 +51,12 @@ def test_the_largest_version_is_the_item(folder, tmp_path):
     assert "3 files: used" in str(row)
     assert "3 files: version of another; the first: 0.webp" in str(row)
     items = items_of(tmp_path / "built")
-    assert (
-        sorted(items)
-        == sorted(os.listdir(tmp_path / "built/images/x"))
-        == ["a.png", "e.png", "f.jpg"]
-    )
-    assert [items[name].get("versions") for name in sorted(items)] == [4, None, None]
+    assert {name: said.get("versions") for name, said in items.items()} == {
+        "a.png": 4,
+        "e.png": None,
+        "f.jpg": None,
+    }
+    assert items.keys() == set(os.listdir(tmp_path / "built/images/x"))
     lines = (tmp_path / "built/files.tsv").read_text(encoding="utf-8").splitlines()
     assert [line.split("\t")[1:] for line in lines if "version" in line] == [
         [name, "version of another", "a.png"] for name in ("0.webp", "b.jpg", "d.jpg")
@@ -73,24 +70,15 @@ def test_all_are_items_if_versions_are_kept(folder, tmp_path):
 
 
 def test_the_texts_of_all_versions_can_be_found(folder, tmp_path):
-    (folder / "0.txt").write_text("A harbour.")
-    (folder / "b.txt").write_text("Boats at rest.")
+    written(folder, {"0.txt": "A harbour.", "b.txt": "Boats at rest."})
     build([str(folder)], tmp_path / "built")
     texts = {item.text for item in Collection(tmp_path / "built").all_candidates()} - {""}
     assert texts == {"A harbour.", "Boats at rest."} and len(items_of(tmp_path / "built")) == 3
 
 
 def test_a_version_of_which_a_table_says_something_else_is_an_item(folder, tmp_path):
-    rows = {
-        "a.png": "red",
-        "b.jpg": "blue",
-        "0.webp": "red",
-        "d.jpg": "",
-        "e.png": "red",
-        "f.jpg": "red",
-    }
-    table = "".join(f"{name},{colour}\n" for name, colour in rows.items())
-    (folder / "t.csv").write_text("image,colour\n" + table)
+    rows = ["a.png,red", "b.jpg,blue", "0.webp,red", "d.jpg,", "e.png,red", "f.jpg,red"]
+    written(folder, {"t.csv": "\n".join(["image,colour", *rows])})
     build([str(folder)], tmp_path / "built")
     items = items_of(tmp_path / "built")
     assert sorted(items) == ["a.png", "b.jpg", "e.png", "f.jpg"] and items["a.png"]["versions"] == 3
@@ -109,13 +97,8 @@ def page(seed: int) -> Image.Image:
 def test_pages_of_a_book_are_no_versions_of_each_other():
     pages = [page(seed) for seed in range(4)]
     again = Image.open(io.BytesIO(encoded(pages[0].resize((500, 700)), "JPEG", quality=50)))
-    assert originals([small(each) for each in [*pages, again]], [(5,)] * 4 + [(4,)]) == [
-        0,
-        1,
-        2,
-        3,
-        0,
-    ]
+    found = originals([small(each) for each in [*pages, again]], [(5,)] * 4 + [(4,)])
+    assert found == [0, 1, 2, 3, 0]
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -56,10 +56,8 @@ def test_the_destination_must_be_missing_or_empty(tmp_path):
     (tmp_path / "file").write_text("mine")
     with pytest.raises(UserError, match="exists and is not empty"):
         write(tmp_path / "file")
-    assert (
-        sorted((tmp_path / "empty").rglob("*")) == before
-        and (tmp_path / "file").read_text(encoding="utf-8") == "mine"
-    )
+    assert sorted((tmp_path / "empty").rglob("*")) == before
+    assert (tmp_path / "file").read_text(encoding="utf-8") == "mine"
 
 
 def test_the_destination_may_be_the_working_directory(tmp_path, monkeypatch):
