@@ -19,7 +19,7 @@ from genius.collections.table_files import (
     FIELDS,
     IMAGES,
     JSON,
-    TEXTS,
+    KNOWN,
     best_columns,
     file_rows,
     plain_name,
@@ -28,7 +28,7 @@ from genius.collections.tables import NUMBER, SAMPLED_ROWS, Part, image_column
 from genius.errors import UserError, quoted
 
 ATTRIBUTE, LEFT_OUT = "attribute", "left out"  # what columns are besides FIELDS
-NUMBERED_TEXT = re.compile(rf"({'|'.join(TEXTS)})\d+")
+NUMBERED_TEXT = re.compile(rf"({'|'.join(KNOWN['text'])})\d+")
 COUNTERS = ("", "#", "index", "row", "level0")  # columns that only count the rows
 EMPTY_VALUES = ("", "na", "n/a", "nan", "none", "null")
 
@@ -309,7 +309,7 @@ def _fields(
     a text.
     """
     best = {name: own for own, name in best_columns(tuple(row)).items()}
-    best |= {name: "text" for name in row if plain_name(name) in TEXTS}
+    best |= {name: "text" for name in row if plain_name(name) in KNOWN["text"]}
     if is_picture and "image" not in best.values():
         if guess not in row:
             message = (

@@ -66,6 +66,7 @@ def plain_name(name: str) -> str:
     return re.sub(r"[\s_-]+", "", GROUP.sub("", name.strip().strip("\"'").lower()))
 
 
+# field -> the names of its columns, plain
 KNOWN = {field: [field] for field in FIELDS} | {
     "image": list(map(plain_name, IMAGES)),
     "text": list(map(plain_name, TEXTS)),

@@ -76,10 +76,12 @@ def test_of_two_columns_of_images_the_better_is_taken(tmp_path):
 
 
 def test_every_text_column_can_be_found_and_the_others_are_said(tmp_path):
-    table = "path,title,description,Price\na.png,A vase,Made of clay,5\nb.png,A bowl,,7\n"
+    table = (
+        "path,title,Alt Text,Price,alt_text2\na.png,A vase,Made of clay,5,\nb.png,A bowl,,7,Old\n"
+    )
     source = read(tmp_path, PICTURES, {"t.csv": table})
-    assert "text from title, description; attribute: Price" in source.notes[0]
-    assert captions_of(source) == {"a.png": ["A vase", "Made of clay"], "b.png": ["A bowl"]}
+    assert "text from title, Alt Text, alt_text2; attribute: Price" in source.notes[0]
+    assert captions_of(source) == {"a.png": ["A vase", "Made of clay"], "b.png": ["A bowl", "Old"]}
 
 
 def test_a_picture_in_the_tables_of_two_splits_is_of_the_later_one(tmp_path):
