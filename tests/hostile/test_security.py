@@ -50,31 +50,21 @@ ADDRESS = re.compile(r'inet_addr\("(?P<four>[^"]+)"\)|inet_pton\(AF_INET6, "(?P<
 QUIET = re.compile("OFFLINE|TELEMETRY|ANALYTICS|DO_NOT_TRACK|PROXY", re.IGNORECASE)
 
 
-def installed(package):
-    try:
-        return Version(version(package))
-    except PackageNotFoundError:
-        return None
-
-
 @pytest.mark.sample
 @pytest.mark.parametrize(
     "advisory", ADVISORIES, ids=lambda advisory: f"{advisory['package']} {advisory['id']}"
 )
 def test_what_is_installed_is_fixed_or_a_test_holds_what_protects_from_it(advisory):
-    present = "python" if advisory["package"] == "python" else installed(advisory["package"])
-    if present is None or (advisory["fixed"] and present >= Version(advisory["fixed"])):
-        return
-    assert advisory["protected_by"], (
-        f"{advisory['package']} {present} has {advisory['id']}: {advisory['about']}"
-    )
+    if advisory["package"] != "python":
+        try:
+            present = Version(version(advisory["package"]))
+        except PackageNotFoundError:
+            return
+        if advisory["fixed"] and present >= Version(advisory["fixed"]):
+            return
+    assert advisory["protected_by"], advisory
     file, name = advisory["protected_by"].split("::")
-    functions = {
-        node.name
-        for node in ast.parse((ROOT / file).read_text(encoding="utf-8")).body
-        if isinstance(node, ast.FunctionDef)
-    }
-    assert name in functions, f"{advisory['protected_by']} does not exist"
+    assert f"\ndef {name}(" in (ROOT / file).read_text(encoding="utf-8"), "it does not exist"
 
 
 def modules():
@@ -88,17 +78,8 @@ def modules():
 
 @pytest.mark.sample
 def test_no_format_is_read_that_can_hold_code_and_images_are_opened_by_one_module():
-    assert set(images.FORMATS) <= {
-        "PNG",
-        "JPEG",
-        "WEBP",
-        "GIF",
-        "BMP",
-        "DIB",
-        "TIFF",
-        "AVIF",
-        "HEIF",
-    }
+    safe = ["PNG", "JPEG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "AVIF", "HEIF"]
+    assert set(images.FORMATS) <= set(safe)
     for file, nodes in modules():
         for node in nodes:
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
@@ -195,16 +176,8 @@ def test_a_served_run_connects_to_this_machine_alone(tmp_path):
                 "event_id"
             ]
             assert "event: complete" in server.client.get(f"/gradio_api/call/search/{event}").text
-        for address in (
-            "/",
-            "/config",
-            "/theme.css",
-            "/gradio_api/info",
-            "/credits",
-            "/healthz",
-            "/metrics",
-        ):
-            assert server.client.get(address).status_code == 200, address
+        for address in ("", "config", "theme.css", "gradio_api/info", "credits", "metrics"):
+            assert server.client.get(f"/{address}").status_code == 200, address
         assert search(server.client, "a blue cat")["hits"]
         status, stderr = terminate(server)
     assert status == 0 and "serving" in events(server.log), stderr
