@@ -102,7 +102,7 @@ class Editor:
         """Make a run of the working copy, below the current directory. Raises UserError for a name
         that cannot be.
         """
-        if not NAME.fullmatch(name):
+        if not isinstance(name, str) or not NAME.fullmatch(name):
             raise UserError(
                 "A run's name has letters, digits, - and _, such as my-pictures, and at "
                 "most 64 of them."

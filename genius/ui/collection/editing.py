@@ -78,7 +78,7 @@ class Editing:
     @one_at_a_time("collection")
     def remove_items(self, ids: str) -> dict:
         """Remove items; ids: their numbers, with spaces between them."""
-        asked = ids.replace(",", " ").split()
+        asked = ids.replace(",", " ").split() if isinstance(ids, str) else []
         if not asked:
             raise UserError("Enter the numbers of the items to remove, such as 9:1234.")
         if len(asked) > MAX_ITEMS:
@@ -110,6 +110,8 @@ def named_files(files: Sequence[Any], folder: Path) -> list[Path]:
 
     Raises UserError for what is no upload.
     """
+    if not isinstance(files, list):
+        raise UserError("The pictures must be a list of uploads.")
     if len(files) > MAX_ITEMS:
         raise UserError(f"There are {len(files):,} files; add at most {MAX_ITEMS:,} at once.")
     named = []

@@ -32,6 +32,7 @@ def upload_path(file: Any) -> str:
     url = str(fields.get("url"))
     if (
         not isinstance(path, str)
+        or "\0" in path
         or not Path(path).resolve().is_relative_to(upload_folder())
         or url.startswith("data:")
     ):
