@@ -6,8 +6,7 @@ The log never has a traceback, and after all of them a control query is answered
 
 import io
 import json
-import uuid
-from collections.abc import Callable
+from inspect import signature
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -19,130 +18,32 @@ from tests.ui.tiny_page import serving
 
 META = {"meta": {"_type": "gradio.FileData"}}
 LONGEST = 500  # characters of a sentence
-TEXTS = [
-    *(
-        "",
-        " \t\n\r\u00a0\u2003",
-        "\n" * 5_000,
-        "a\0b",
-        "\0",
-        "\x1b[2J\x1b]0;x\x07",
-        "\ufeffdog",
-        "\uffff\ufffe",
-    ),
-    *(
-        "dog \ud800",
-        "\udfff dog",
-        "\u202egod\u202c",
-        "\u200b\u200d\u2060",
-        "a" + "\u0301" * 5_000,
-        "👨‍👩‍👧‍👦" * 100,
-    ),
-    *(
-        "\ue000\U000f0000\U0010ffff",
-        "犬" * 3_000,
-        "\ufdfa" * 500,
-        "a" * 10_000,
-        "a" * 10_001,
-        "é" * 1_000_000,
-    ),
-    *(
-        "<script>alert(1)</script>",
-        "${alert(1)} {{7*7}} <%= 7*7 %>",
-        "' OR 1=1; DROP TABLE items; --",
-        "%s%n%x{0}{}",
-    ),
-    *(
-        "../../../../etc/passwd",
-        "http://169.254.169.254/latest",
-        "$(id); `id` | id & id",
-        '{"text": "dog"}]}',
-        "1e999",
-    ),
-    *("<|endoftext|><|startoftext|>", "*.*.*.*", "·" * 200, "9" * 190, "٣.٤.५", "²"),
-]
+TEXTS = ["", " \t\n\r\u00a0\u2003", "\n" * 5_000, "a\0b", "\0", "\x1b[2J\x1b]0;x\x07", "\ufeffdog"]
+TEXTS += ["\uffff\ufffe", "dog \ud800", "\udfff dog", "\u202egod\u202c", "\u200b\u200d\u2060"]
+TEXTS += ["a" + "\u0301" * 5_000, "👨‍👩‍👧‍👦" * 100, "\ue000\U000f0000\U0010ffff", "犬" * 3_000]
+TEXTS += ["\ufdfa" * 500, "a" * 10_000, "a" * 10_001, "é" * 1_000_000, "·" * 200, "9" * 190]
+TEXTS += ["<script>alert(1)</script>", "${alert(1)} {{7*7}} <%= 7*7 %>", "%s%n%x{0}{}"]
+TEXTS += ["' OR 1=1; DROP TABLE items; --", "../../../../etc/passwd", "$(id); `id` | id & id"]
+TEXTS += ["http://169.254.169.254/latest", '{"text": "dog"}]}', "1e999", "*.*.*.*", "٣.٤.५", "²"]
+TEXTS += ["<|endoftext|><|startoftext|>"]
 IDS = ["0:1\0", "0:1\0junk", "0:1 ", " 0:1", "0:01", "0:%", "0:1\ud800", "0:１", "0:-1", "1:1", "0"]
-NUMBERS = [
-    *(
-        0,
-        -1,
-        2.5,
-        501,
-        2**31,
-        2**64,
-        -(2**63),
-        10**400,
-        1e308,
-        float("nan"),
-        float("inf"),
-        True,
-        None,
-        "",
-        "5",
-        "٣",
-    ),
-    *("10" * 2_000, [5], {}, {"value": 5}, "\ud800"),
-]
-PATHS = [
-    "/etc/passwd",
-    "../../../../../etc/passwd",
-    "/dev/zero",
-    "/proc/self/environ",
-    "file:///etc/passwd",
-    "x\0.png",
-]
-PATHS += [
-    "http://127.0.0.1:9/x.png",
-    "",
-    "\ud800.png",
-    "x/" * 5_000,
-    None,
-    7,
-    ["/etc/passwd"],
-    {"path": "/etc/passwd"},
-]
+NUMBERS = [0, -1, 2.5, 501, 2**31, 2**64, -(2**63), 10**400, 1e308, float("nan"), float("inf")]
+NUMBERS += [True, None, "", "5", "٣", "10" * 2_000, [5], {}, {"value": 5}, "\ud800"]
+PATHS = ["/etc/passwd", "../../../../../etc/passwd", "/dev/zero", "file:///etc/passwd", "x\0.png"]
+PATHS += ["http://127.0.0.1:9/x.png", "", "\ud800.png", "x/" * 5_000, None, 7, ["/etc/passwd"], {}]
 FILES = [{"path": path, **META} for path in PATHS]
 FILES += [
     {"path": "x.png", "url": url, **META}
     for url in ("http://169.254.169.254/x", "data:image/png;base64,iVBO")
 ]
-FILES += [
-    {"path": "/etc/passwd"},
-    META,
-    {"path": "x", "is_stream": True, **META},
-    [FILES[0]] * 100,
-    "x",
-    5,
-]
-SHAPES = [
-    None,
-    True,
-    2.5,
-    10**400,
-    "",
-    "x",
-    "0:1\0",
-    "x" * 1_000_000,
-    [],
-    [1, "x", None],
-    [[], [[]]],
-    [0] * 100_000,
-    {},
-]
-SHAPES += [
-    {"a": 1, "": None, "__class__": "x"},
-    {"__type__": "update", "value": "x"},
-    {"points": [None, 5, {}]},
-]
-SHAPES += [
-    {"codes": [0, "x", None]},
-    {"id": {"a": 1}, "modality": [], "page": 2.0, "value": {}},
-    {"index": -1, "id": -1},
-]
-SHAPES += [
-    {"column": 10**30, "key": "\0", "total": [], "group": -1},
-    json.loads("[" * 80 + "]" * 80),
-]
+FILES += [{"path": "/etc/passwd"}, META, {"path": "x", "is_stream": True, **META}]
+FILES += [[FILES[0]] * 100, "x", 5]
+SHAPES = [None, True, 2.5, 10**400, "", "0:1\0", "x" * 1_000_000, [], [1, "x", None], [[], [[]]]]
+SHAPES += [[0] * 100_000, {}, {"a": 1, "": None, "__class__": "x"}, {"points": [None, 5, {}]}]
+SHAPES += [{"__type__": "update", "value": "x"}, {"codes": [0, "x", None]}]
+SHAPES += [{"id": {"a": 1}, "modality": [], "page": 2.0, "value": {}}, {"index": -1, "id": -1}]
+SHAPES += [{"column": 10**30, "key": "\0", "total": [], "group": -1}]
+SHAPES += [json.loads("[" * 80 + "]" * 80)]
 ENDPOINTS = {  # valid arguments, and which of them are texts, ids and numbers
     "search": (["a dog", None, "Find the picture.", 5, 20, "any"], (0, 2, 5), (3, 4)),
     "item": (["0:1"], (0,), ()),
@@ -182,12 +83,8 @@ class Answer(NamedTuple):
     @property
     def is_sentence(self) -> bool:
         text = self.content
-        return (
-            isinstance(text, str)
-            and " " in text
-            and len(text) <= LONGEST
-            and "Traceback" not in text
-        )
+        is_short = isinstance(text, str) and " " in text and len(text) <= LONGEST
+        return is_short and "Traceback" not in text
 
 
 class Client:
@@ -197,10 +94,8 @@ class Client:
 
     def __init__(self, page: SimpleNamespace):
         self.http = httpx.Client(base_url=page.url, timeout=60, trust_env=False)
-        self.functions = {
-            number: function for number, function in page.page.fns.items() if function.fn
-        }
-        self.numbers = {function.name: number for number, function in self.functions.items()}
+        functions = (*page.page.public, *page.page.calls)
+        self.arguments = {each.__name__: len(signature(each).parameters) for each in functions}
 
     def send(self, method: str, path: str, **request: Any) -> Answer:
         response = self.http.request(method, path, **request)
@@ -216,64 +111,32 @@ class Client:
         """The body as Python writes JSON: with NaN, infinity, numbers of any size and lone
         surrogates.
         """
-        return self.send(
-            "POST", path, content=json.dumps(body), headers={"content-type": "application/json"}
-        )
-
-    def join(self, function: int, data: Any, event: Any = None) -> Answer:
-        """Call an event of the page through the queue, as a browser does."""
-        session = uuid.uuid4().hex
-        body = {"fn_index": function, "data": data, "event_data": event, "session_hash": session}
-        joined = self.post("/gradio_api/queue/join", body)
-        return self._followed(
-            joined, f"/gradio_api/queue/data?session_hash={session}", queue_message
-        )
+        json_type = {"content-type": "application/json"}
+        return self.send("POST", path, content=json.dumps(body), headers=json_type)
 
     def call(self, endpoint: str, *data: Any) -> Answer:
-        """Call an endpoint by its name, as programs do."""
+        """Call an endpoint by its name, as programs and the page do."""
         called = self.post(f"/gradio_api/call/{endpoint}", {"data": list(data)})
-        event = called.content["event_id"] if called.success else ""
-        return self._followed(called, f"/gradio_api/call/{endpoint}/{event}", call_message)
+        if not called.success:
+            return called
+        event = ""
+        address = f"/gradio_api/call/{endpoint}/{called.content['event_id']}"
+        with self.http.stream("GET", address) as response:
+            for line in response.iter_lines():
+                name, _, value = line.partition(":")
+                if name == "event":
+                    event = value.strip()
+                elif name == "data" and event == "complete":
+                    return Answer(True, json.loads(value))
+                elif name == "data" and event == "error":
+                    error = json.loads(value)
+                    return Answer(False, error.get("error") if isinstance(error, dict) else error)
+        return Answer(False, None)
 
     def upload(self, content: bytes, name: str = "photo.png") -> tuple[Answer, Any]:
         """The answer, and the picture as an input of an endpoint."""
         answer = self.send("POST", "/gradio_api/upload", files={"files": (name, content)})
         return answer, {"path": answer.content[0] if answer.success else "", **META}
-
-    def _followed(
-        self, joined: Answer, stream: str, message: Callable[[str, Any], Answer | None]
-    ) -> Answer:
-        """The last message of a stream, or the answer to the request for it if there is none."""
-        if not joined.success:
-            return joined
-        event = ""
-        with self.http.stream("GET", stream) as response:
-            for line in response.iter_lines():
-                name, _, value = line.partition(":")
-                if name == "event":
-                    event = value.strip()
-                elif name == "data" and (last := message(event, json.loads(value))):
-                    return last
-        return Answer(False, None)
-
-
-def queue_message(event: str, message: Any) -> Answer | None:
-    """The answer to an event of the page, if the message has it."""
-    if message["msg"] == "unexpected_error":
-        return Answer(False, message["message"])
-    if message["msg"] != "process_completed":
-        return None
-    output = message["output"]
-    return Answer(
-        message["success"], output.get("data") if message["success"] else output.get("error")
-    )
-
-
-def call_message(event: str, message: Any) -> Answer | None:
-    """The answer to an endpoint, if the message has it."""
-    if event == "error":
-        return Answer(False, message.get("error") if isinstance(message, dict) else message)
-    return Answer(True, message) if event == "complete" else None
 
 
 @pytest.fixture(scope="module")
@@ -327,26 +190,16 @@ def test_an_id_is_a_whole_text(endpoint, served, check):
 
 
 @pytest.mark.parametrize("number", range(len(SHAPES)))
-def test_a_shape_at_every_event_of_the_page(number, served, check):
-    for event, function in served.functions.items():
-        count = len(function.inputs)
-        shape = SHAPES[number]
-        check(served.join(event, [shape] * count, SHAPES[-number]), function.name, shape)
-        check(served.join(event, [None] * count, shape), function.name, shape)
-        if not number:
-            check(served.join(event, [None] * 40), function.name)
-            check(
-                served.post("/gradio_api/run/predict", {"fn_index": event, "data": [None] * count}),
-                function.name,
-            )
+def test_a_shape_at_every_call_of_the_page(number, served, check):
+    for name, count in served.arguments.items():
+        check(served.call(name, *[SHAPES[number]] * count), name, SHAPES[number])
 
 
 def test_odd_ids_remove_nothing_and_odd_texts_are_added_or_refused(served, check):
     for text in (*TEXTS, *(item for item in IDS if item.strip() != "0:1")):
-        check(served.join(served.numbers["on_ids"], [text, text, None]), text)
-        check(served.join(served.numbers["on_take_out"], [], {"id": text}), text)
+        check(served.call("remove_items", text), text)
         if len(text) < 10**5:
-            check(served.join(served.numbers["on_add"], [None, text]), text)
+            check(served.call("add_items", [], text), text)
     assert check(served.call("item", "0:1")).success
 
 
@@ -355,7 +208,7 @@ def test_odd_ids_remove_nothing_and_odd_texts_are_added_or_refused(served, check
 )
 def test_a_forged_file_is_not_opened(file, served, check):
     assert not check(search(served, file), file).success
-    assert not check(served.join(served.numbers["on_add"], [file, "dog"]), file).success
+    assert not check(served.call("add_items", [file], "dog"), file).success
 
 
 @pytest.mark.parametrize("name", UPLOADS)
