@@ -86,7 +86,7 @@ class FakeIndex:
     code_sizes = CODE_SIZES
     config = IndexConfig(n, DIM, CODE_SIZES, segments=(n,), trained=n)
     instructions = INSTRUCTIONS
-    errors = fused = None
+    distances = fused = None
     modalities = (np.arange(n) % 3).astype(np.uint8)
 
     def __init__(self):
