@@ -207,13 +207,13 @@ def load_page(
         loading = loader.submit(load_engine)
         from genius.search.editor import folder_for_copy
         from genius.ui.common.context import ServedRun
-        from genius.ui.page import build  # and Gradio, while the models are read
+        from genius.ui.page import Page  # and Gradio, while the models are read
 
         copy = copies.enter_context(folder_for_copy(run)) if copies else None
-        served = ServedRun.read(run, editable, run_names, copy)
+        served = ServedRun.read(run, editable, run_names, copy, bool(options.auth))
         engine = loading.result()
     engine.follow()
-    return build(engine, served)
+    return Page(engine, served)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -229,8 +229,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             os.environ.pop(name, None)
         # only once there is a run to serve
         from genius.ui.monitoring import SERVER_LOG, configure_logs
-        from genius.ui.runs import HostedRun
-        from genius.ui.serving import Hosting, serve
+        from genius.ui.runs import HostedRun, Hosting
+        from genius.ui.serving import serve
 
         own = is_loopback(options.host) and not (
             logins or options.root_path or options.allowed_host or options.embed_in

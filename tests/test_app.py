@@ -70,14 +70,14 @@ def calls(monkeypatch):
     engine = SimpleNamespace(follow=lambda: calls.append("follow"))
     monkeypatch.setattr(runtime, "keep_freed_memory", lambda shared: calls.append("keep memory"))
     monkeypatch.setattr(Engine, "load", lambda *given: calls.append(given) or engine)
-    monkeypatch.setattr(page, "build", lambda engine, served: served)
+    monkeypatch.setattr(page, "Page", lambda engine, served: served)
     monkeypatch.setattr(serving, "serve", lambda *served: calls.append(served) or server)
     return calls
 
 
 def test_it_serves_the_runs_it_was_given_and_loads_each_when_asked(tmp_path, calls, capsys):
-    from genius.ui import serving
     from genius.ui.common.context import ServedRun
+    from genius.ui.runs import Hosting
     from genius.ui.security import Policy
 
     one, two = make_run(tmp_path / "one"), make_run(tmp_path / "two")
@@ -87,7 +87,7 @@ def test_it_serves_the_runs_it_was_given_and_loads_each_when_asked(tmp_path, cal
         "--editable --allowed-host Genius.example.org --embed-in https://example.org".split()
     )
 
-    hosting = serving.Hosting(
+    hosting = Hosting(
         host="0.0.0.0",
         port=8000,
         root_path="/genius",
@@ -99,7 +99,7 @@ def test_it_serves_the_runs_it_was_given_and_loads_each_when_asked(tmp_path, cal
     (runs, served_with), wait = calls
     assert (served_with, wait) == (hosting, "wait")
     assert [run.name for run in runs] == ["one", "two"]
-    assert runs[1].load() == ServedRun(two, editable=True, run_names=("one", "two"))
+    assert runs[1].load() == ServedRun(two, editable=True, run_names=("one", "two"), login=True)
     assert calls[2:] == ["keep memory", (two, "cpu"), "follow"]
     assert "Serving at http://address until Ctrl+C" in capsys.readouterr().out
 

@@ -24,7 +24,7 @@ import torch
 from genius.ui import page as page_module
 from genius.ui.common.context import Panel, ServedRun
 from genius.ui.files import STATIC
-from genius.ui.page import build
+from genius.ui.page import Page
 from genius.ui.serving import Server
 from tests import readmes
 from tests.collections.samples import picture
@@ -244,7 +244,7 @@ def test_a_tab_is_an_entry_in_the_list_of_panels(monkeypatch):
         return Panel({"notes": lambda: {"items": context.engine.index.n}})
 
     monkeypatch.setattr(page_module, "PANELS", (*page_module.PANELS, notes))
-    assert build(FakeEngine(), ServedRun(Path("made-up"))).looks["notes"]() == {
+    assert Page(FakeEngine(), ServedRun(Path("made-up"))).looks["notes"]() == {
         "items": FakeEngine().index.n
     }
     assert "const TABS = {" in (STATIC / "page/page.js").read_text(encoding="utf-8")

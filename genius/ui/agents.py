@@ -24,8 +24,8 @@ from mcp.types import ImageContent, TextContent
 from starlette.types import Receive, Scope, Send
 
 from genius.errors import UserError
+from genius.ui.answers import sentence_for
 from genius.ui.endpoints import Endpoints, upload_folder
-from genius.ui.failures import sentence_for
 from genius.ui.security import client_of
 
 DATA_URI = "a data URI: data:image/jpeg;base64,…"
@@ -58,7 +58,6 @@ class Agents:
     def tool(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function as a tool: its picture is a text, and its answer is content."""
         hints = get_type_hints(function)
-        signature = inspect.signature(function)
         pictured = [name for name, kind in hints.items() if kind == gr.FileData | None]
 
         async def call(context: Context, **arguments: Any) -> list[TextContent | ImageContent]:
@@ -67,33 +66,31 @@ class Agents:
             calls = self.endpoints.calls
             try:
                 accepted = calls.accept(client_of(request.scope), request.headers)
+                accepted.listens = True
+                try:
+                    return await run_sync(self.answer, function, arguments, pictured, accepted.id)
+                finally:
+                    calls.forget(accepted)
             except Exception as error:
                 raise ToolError(sentence_for(error)) from None
-            accepted.listens = True
-            try:
-                return await run_sync(self.answer, function, arguments, pictured, accepted.id)
-            except Exception as error:
-                raise ToolError(sentence_for(error)) from None
-            finally:
-                calls.forget(accepted)
 
         kinds = {name: str if name in pictured else kind for name, kind in hints.items()}
+        keyword = inspect.Parameter.KEYWORD_ONLY
         parameters = [
-            parameter.replace(annotation=kinds[name], default="")
-            if name in pictured
-            else parameter.replace(annotation=kinds[name])
-            for name, parameter in signature.parameters.items()
+            inspect.Parameter(
+                name,
+                keyword,
+                default="" if name in pictured else parameter.default,
+                annotation=kinds[name],
+            )
+            for name, parameter in inspect.signature(function).parameters.items()
         ]
-        given = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=Context)
-        keywords = [
-            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters
-        ]
+        given = inspect.Parameter("context", keyword, annotation=Context)
         call.__name__ = function.__name__
         call.__doc__ = inspect.getdoc(function) or ""
         call.__doc__ += f" A picture is given as {DATA_URI}" * bool(pictured)
-        call.__signature__ = inspect.Signature([*keywords, given])  # type: ignore[attr-defined]
-        call.__annotations__ = {name: kinds[name] for name in signature.parameters}
-        call.__annotations__["context"] = Context
+        call.__signature__ = inspect.Signature([*parameters, given])  # type: ignore[attr-defined]
+        call.__annotations__ = {one.name: one.annotation for one in (*parameters, given)}
         return call
 
     def answer(

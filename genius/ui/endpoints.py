@@ -28,8 +28,8 @@ from starlette.middleware.cors import CORSMiddleware
 
 from genius.errors import UserError
 from genius.search.engine import Engine
+from genius.ui.answers import sentence_for
 from genius.ui.calls import Call, Calls
-from genius.ui.failures import sentence_for
 from genius.ui.security import MAX_EDITOR_UPLOAD, UPLOAD_LIFETIME
 
 # bytes of a file that is uploaded, which may be a ZIP where visitors add items
@@ -80,36 +80,25 @@ class Endpoints:
         """
         function = self.functions[name]
 
-        def stream(*arguments: Any) -> Generator[Any, None, None]:
-            with self.answering(name, arguments[-1].headers.get(CALL, "")):
+        def answer(*arguments: Any) -> Any:
+            with in_a_sentence(), self.answering(name, arguments[-1].headers.get(CALL, "")):
+                return function(*arguments[:-1])
+
+        def values_of(*arguments: Any) -> Generator[Any, None, None]:
+            with in_a_sentence(), self.answering(name, arguments[-1].headers.get(CALL, "")):
                 yield from function(*arguments[:-1])
 
-        def answer(*arguments: Any) -> Any:
-            try:
-                with self.answering(name, arguments[-1].headers.get(CALL, "")):
-                    return function(*arguments[:-1])
-            except Exception as error:
-                raise gr.Error(sentence_for(error), print_exception=False) from None
-
-        def stream_in_one_context(*arguments: Any) -> Iterator[Any]:
+        def stream(*arguments: Any) -> Iterator[Any]:
             """Gradio asks for each value on another thread; what is set around the function is of
             one context.
             """
-            context = copy_context()
-            values = stream(*arguments)
+            context, values = copy_context(), values_of(*arguments)
             try:
-                while True:
-                    yield context.run(next, values)
-            except StopIteration:
-                return
-            except Exception as error:
-                raise gr.Error(sentence_for(error), print_exception=False) from None
+                yield from iter(lambda: context.run(next, values, None), None)
             finally:
                 context.run(values.close)
 
-        return with_request(
-            function, stream_in_one_context if inspect.isgeneratorfunction(function) else answer
-        )
+        return with_request(function, stream if inspect.isgeneratorfunction(function) else answer)
 
     def application(self, root_path: str, editable: bool) -> FastAPI:
         """Gradio's application with these endpoints, without its page."""
@@ -147,6 +136,15 @@ class Endpoints:
         return app
 
 
+@contextmanager
+def in_a_sentence() -> Iterator[None]:
+    """Around a function: what fails is told by Gradio in one sentence."""
+    try:
+        yield
+    except Exception as error:
+        raise gr.Error(sentence_for(error), print_exception=False) from None
+
+
 def with_request(function: Callable, served: Any) -> Callable:
     """`served` with the name, the types and the docstring of a function, and a last parameter for
     the request.
@@ -167,21 +165,19 @@ def upload_folder() -> Path:
     return Path(os.environ["GRADIO_TEMP_DIR"]).resolve()
 
 
-DEFAULTS = inspect.Parameter.empty
-
-
 def completed(function: Callable, arguments: Any) -> list[Any] | None:
     """The arguments of a call, in order or by name, with the defaults of those that were left out;
     None where they do not fit.
     """
-    parameters = inspect.signature(function).parameters
-    if isinstance(arguments, dict):
-        if arguments.keys() - parameters.keys():
+    bind = inspect.signature(function).bind
+    try:
+        if isinstance(arguments, dict):
+            bound = bind(**arguments)
+        elif isinstance(arguments, list):
+            bound = bind(*arguments)
+        else:
             return None
-        whole = [arguments.get(name, parameter.default) for name, parameter in parameters.items()]
-    elif isinstance(arguments, list) and len(arguments) <= len(parameters):
-        rest = [*parameters.values()][len(arguments) :]
-        whole = [*arguments, *(parameter.default for parameter in rest)]
-    else:
+    except TypeError:
         return None
-    return None if any(value is DEFAULTS for value in whole) else whole
+    bound.apply_defaults()
+    return [*bound.arguments.values()]

@@ -7,17 +7,20 @@ page too, is answered with 404 before Gradio sees it.
 import json
 import logging
 import re
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
 from starlette.datastructures import Headers, QueryParams
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from genius.errors import UserError, quoted
+from genius.ui.answers import SERVER_FAULT, shortened
 from genius.ui.calls import Call, TooMany
 from genius.ui.common.queries import upload_path
 from genius.ui.endpoints import CALL, Endpoints, completed
-from genius.ui.failures import ENDPOINT_MISMATCH, NO_FILE, SERVER_FAULT, UNKNOWN_ENDPOINT, shortened
 from genius.ui.security import client_of, json_refusal
 
 API = "/gradio_api"
@@ -29,8 +32,14 @@ GETS = re.compile(
     r"|(?P<data>queue/data)|call/(?:v2/)?\w+/(?P<event>\w+))/?"
 )
 NO_ADDRESS = "This page has no such address."
+ENDPOINT_MISMATCH = "The arguments do not fit this endpoint; the API tab lists them."
+UNKNOWN_ENDPOINT = "This page has no such endpoint; reload it."
+NO_FILE = "The upload has no file; send each as a part of a form with a name and a file name."
 NO_SESSION = "The request names no session."
 INVALID = "The request contains invalid Unicode or too many nested values."
+
+Arguments = dict[str, Any]
+Learner = Callable[[bytes], None]
 
 log = logging.getLogger(__name__)
 
@@ -73,60 +82,90 @@ class Gate:
         number names it.
         """
         try:
-            body = parsed(await read_body(receive))
-        except UserError as error:
-            return await self.refuse(400, str(error), scope, receive, send)
-        if name is None:
-            name = self.name_of(body.get("fn_index"))
+            body = parsed(await Request(scope, receive).body())  # whose size the guard bounds
+            call, path, asked = self.accepted(name, body, scope)
+        except ClientDisconnect:
+            return
+        except HTTPException as refused:
+            return await self.refuse(refused.status_code, refused.detail, scope, receive, send)
+        content = json.dumps(asked).encode()
+        left = [{"type": "http.request", "body": content}]
+
+        async def receive_again() -> Message:
+            return left.pop() if left else await receive()
+
+        def learn(answer: bytes) -> None:
+            """By which names the stream of the call will be asked for."""
+            event = json.loads(answer).get("event_id")
+            call.names = tuple(filter(None, (event, asked.get("session_hash"))))
+
+        handed_on = accepted_scope(scope, path, len(content), call.id)
+        try:
+            await self.forward(handed_on, receive_again, send, learn)
+        finally:
+            if not call.names:  # Gradio did not take it
+                self.endpoints.calls.forget(call)
+
+    def accepted(self, name: str | None, body: Any, scope: Scope) -> tuple[Call, str, Arguments]:
+        """A call, and the address and the content with which it is handed to Gradio. Raises
+        HTTPException.
+        """
+        by_number = name is None
+        name = self.name_of(body.get("fn_index")) if name is None else name
         if name not in self.endpoints.functions:
-            return await self.refuse(404, UNKNOWN_ENDPOINT, scope, receive, send)
-        by_number = scope["path"].rstrip("/").endswith("/join")
+            raise HTTPException(404, UNKNOWN_ENDPOINT)
         session = body.get("session_hash")
         if by_number and not (session and isinstance(session, str)):
-            return await self.refuse(400, NO_SESSION, scope, receive, send)
+            raise HTTPException(400, NO_SESSION)
         given = body if "/call/v2/" in scope["path"] else body.get("data")
         data = completed(self.endpoints.functions[name], given)
         if data is None:
-            return await self.refuse(400, ENDPOINT_MISMATCH, scope, receive, send)
+            raise HTTPException(400, ENDPOINT_MISMATCH)
         try:
             call = self.endpoints.calls.accept(client_of(scope), Headers(scope=scope))
         except TooMany as error:
-            return await self.refuse(503, str(error), scope, receive, send)
+            raise HTTPException(503, str(error)) from None
         try:
             check_files(data)
         except UserError as error:  # told by the stream of the answer, where every client reads it
             call.refusal = str(error)
             data = [None] * len(data)
-        asked: dict[str, Any] = {"data": data}
-        path = f"{API}/call/{name}"
-        if by_number:
-            asked |= {"fn_index": self.names.index(name), "session_hash": session}
-            path = f"{API}/queue/join"
-        content = json.dumps(asked).encode()
-        accepted = accepted_scope(scope, path, len(content), call.id)
-        answer = Accepting(call, session if by_number else None, send)
-        try:
-            await self.forward(accepted, replayed(content, receive), answer.send)
-        finally:
-            if not call.names:  # Gradio did not take it
-                self.endpoints.calls.forget(call)
+        if not by_number:
+            return call, f"{API}/call/{name}", {"data": data}
+        number = {"fn_index": self.names.index(name), "session_hash": session}
+        return call, f"{API}/queue/join", {"data": data} | number
 
-    async def forward(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Ask Gradio; what it answers an error with becomes a sentence."""
-        answer = Legible(scope, receive, send)
+    async def forward(
+        self, scope: Scope, receive: Receive, send: Send, learn: Learner | None = None
+    ) -> None:
+        """Ask Gradio; what it answers an error with becomes a sentence. learn: gets any other
+        answer before the client does.
+        """
+        status, body = 0, b""
+
+        async def send_legible(message: Message) -> None:
+            nonlocal status, body
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            elif status >= 400 or learn:
+                body += message.get("body", b"")
+            is_last = message["type"] == "http.response.body" and not message.get("more_body")
+            if status == 200 and learn and is_last:
+                learn(body)
+            if status < 400:
+                await send(message)
+            elif is_last and status != 500:  # after which Gradio raises what failed
+                await self.refuse(status, sentence_of(body, status), scope, receive, send)
+
         try:
-            await self.app(scope, receive, answer.send)
+            await self.app(scope, receive, send_legible)
         except Exception as error:
-            if answer.started and answer.status != 500:
+            if status not in (0, 500):
                 raise
-            sentence = (
-                NO_FILE
-                if "/upload" in scope["path"] and isinstance(error, TypeError)
-                else SERVER_FAULT
-            )
-            if sentence == SERVER_FAULT:
-                log.error("Gradio failed at %s", quoted(scope["path"]), exc_info=error)
-            await self.refuse(422 if sentence == NO_FILE else 500, sentence, scope, receive, send)
+            if "/upload" in scope["path"] and isinstance(error, TypeError):
+                return await self.refuse(422, NO_FILE, scope, receive, send)
+            log.error("Gradio failed at %s", quoted(scope["path"]), exc_info=error)
+            await self.refuse(500, SERVER_FAULT, scope, receive, send)
 
     async def refuse(
         self, status: int, sentence: str, scope: Scope, receive: Receive, send: Send
@@ -135,17 +174,17 @@ class Gate:
         await json_refusal(status, sentence)(scope, receive, send)
 
 
-def parsed(content: bytes) -> dict[str, Any]:
-    """The JSON object of a request. Raises UserError if it is none, or not text."""
+def parsed(content: bytes) -> Arguments:
+    """The JSON object of a request. Raises HTTPException if it is none, or not text."""
     try:
         body = json.loads(content)
         json.dumps(body, ensure_ascii=False).encode()
     except (UnicodeEncodeError, RecursionError) as error:
-        raise UserError(INVALID) from error
+        raise HTTPException(400, INVALID) from error
     except ValueError:
         body = None
     if not isinstance(body, dict):
-        raise UserError("The request is malformed: it is no JSON object.")
+        raise HTTPException(400, "The request is malformed: it is no JSON object.")
     return body
 
 
@@ -154,58 +193,6 @@ def accepted_scope(scope: Scope, path: str, length: int, call: str) -> Scope:
     own = {b"content-length": b"%d" % length, CALL.encode(): call.encode()}
     kept = [(key, value) for key, value in scope["headers"] if key not in own]
     return {**scope, "path": path, "raw_path": path.encode(), "headers": [*kept, *own.items()]}
-
-
-class Accepting:
-    """Learns from Gradio's answer to a POST by which names the stream of the call will be asked
-    for.
-    """
-
-    def __init__(self, call: Call, session: str | None, send: Send):
-        self.call = call
-        self.session = session
-        self._send = send
-        self.body = b""
-        self.status = 0
-
-    async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-        elif self.status == 200:
-            self.body += message.get("body", b"")
-            if not message.get("more_body"):
-                event = json.loads(self.body).get("event_id", "")
-                self.call.names = tuple(filter(None, (event, self.session)))
-        await self._send(message)
-
-
-class Legible:
-    """Passes an answer of Gradio's on; one that says that something is wrong becomes {"error",
-    "detail"}. After the status 500 Gradio raises what failed, which `Gate.forward` answers.
-    """
-
-    def __init__(self, scope: Scope, receive: Receive, send: Send):
-        self.scope, self.receive, self._send = scope, receive, send
-        self.started, self.status, self.body = False, 0, b""
-
-    async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.started = True
-            self.status = message["status"] if message["status"] >= 400 else 0
-        elif self.status:
-            self.body += message.get("body", b"")
-        if not self.status:
-            await self._send(message)
-        elif (
-            self.status != 500
-            and message["type"] == "http.response.body"
-            and not message.get("more_body")
-        ):
-            sentence = sentence_of(self.body, self.status)
-            log.warning(
-                "refused %s %s: %r", self.scope["method"], quoted(self.scope["path"]), sentence
-            )
-            await json_refusal(self.status, sentence)(self.scope, self.receive, self._send)
 
 
 def sentence_of(body: bytes, status: int) -> str:
@@ -231,25 +218,3 @@ def check_files(value: Any) -> None:
     elif isinstance(value, dict | list):
         for inner in value.values() if isinstance(value, dict) else value:
             check_files(inner)
-
-
-async def read_body(receive: Receive) -> bytes:
-    """The body of a request, whose size the guard bounds."""
-    body, more = b"", True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            break
-        body = body + message.get("body", b"")
-        more = message.get("more_body", False)
-    return body
-
-
-def replayed(content: bytes, receive: Receive) -> Receive:
-    """As `receive`, after a body that was read already."""
-    left = [{"type": "http.request", "body": content}]
-
-    async def receive_again() -> Message:
-        return left.pop() if left else await receive()
-
-    return receive_again

@@ -23,7 +23,7 @@ from starlette.routing import Route
 from genius.errors import UserError, quoted
 from genius.search.batching import Asker, asker
 from genius.search.engine import Engine
-from genius.ui.failures import SERVER_FAULT, shortened
+from genius.ui.answers import SERVER_FAULT, shortened
 from genius.ui.security import client_of, json_refusal
 
 REVALIDATED = "private, no-cache"  # a browser keeps it, and asks whether it is still true

@@ -74,7 +74,7 @@ class Outcome:
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         self.seconds = time.perf_counter() - self._start
         if error is not None:
-            self.name = outcome_of(error)
+            self.name = "refused" if isinstance(error, UserError) else "failed"
 
 
 class Monitor:
@@ -183,11 +183,6 @@ def record_search(query: Query, mode: str, count: int = 1) -> Iterator[None]:
         call.monitor.searches.labels(call.run, kind, call.mode, outcome.name).inc(count)
         if outcome.name == "answered":
             call.monitor.seconds.labels(call.run, call.mode).observe(outcome.seconds)
-
-
-def outcome_of(error: BaseException) -> str:
-    """refused or failed."""
-    return "refused" if isinstance(error, UserError) else "failed"
 
 
 class Traffic:

@@ -4,28 +4,28 @@ import logging
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Mount, Route
 
 from genius.search.engine import Engine
 from genius.ui import look
-from genius.ui.api.panel import panel as api
+from genius.ui.api import panel as api
 from genius.ui.codes.panel import panel as codes
 from genius.ui.collection.panel import panel as collection
 from genius.ui.common.context import Context, Panel, ServedRun
 from genius.ui.common.panel import panel as common
-from genius.ui.compare.panel import panel as compare
+from genius.ui.compare import panel as compare
 from genius.ui.endpoints import Endpoints
 from genius.ui.gate import Gate
 from genius.ui.map.panel import panel as map_
-from genius.ui.reports.panel import panel as reports
+from genius.ui.monitoring import Monitor
+from genius.ui.reports import panel as reports
+from genius.ui.runs import Hosting
 from genius.ui.search.panel import panel as search
-from genius.ui.tour.panel import panel as tour
-
-if TYPE_CHECKING:
-    from genius.ui.monitoring import Monitor
+from genius.ui.tour import panel as tour
 
 PANELS: tuple[Callable[[Context], Panel], ...] = (
     search,
@@ -77,45 +77,31 @@ class Page:
         # not a daemon: torch must not be at work while the interpreter ends (Server.wait)
         threading.Thread(target=compute_all, name="prepare").start()
 
-    def application(
-        self,
-        monitor: "Monitor",
-        name: str,
-        root_path: str = "",
-        editable: bool = False,
-        most: int = 64,
-        mcp: bool = False,
-    ) -> Starlette:
-        """The ASGI application of the run. name: that of the run. most: calls that may wait."""
-
-        def record(function: str, call: Any) -> Any:
-            return monitor.record_call(name, function, call)
-
-        self.endpoints = Endpoints(self.public, self.calls, self.engine, record, most)
-        gradio = self.endpoints.application(root_path, editable)
+    def application(self, hosting: Hosting, monitor: Monitor, name: str, path: str) -> Starlette:
+        """The ASGI application of the run. name: that of the run. path: of the page within the
+        site.
+        """
+        record = partial(monitor.record_call, name)
+        self.endpoints = Endpoints(self.public, self.calls, self.engine, record, hosting.max_queue)
+        root_path = f"{hosting.root_path.rstrip('/')}{path}"
+        gradio = self.endpoints.application(root_path, hosting.policy.editable)
+        lives = [gradio.router.lifespan_context(gradio)]  # Starlette starts nothing that is mounted
         routes: list[BaseRoute] = [
             look.look_route(path, function, self.engine) for path, function in self.looks.items()
         ]
-        agents: Any = None
-        if mcp:
+        if hosting.mcp:
             from genius.ui.agents import Agents  # needs the extra `mcp`
 
             agents = Agents(self.endpoints)
+            lives.append(agents.running())
             routes.append(Route(Agents.PATH, agents, methods=["GET", "POST", "DELETE"]))
+        routes.append(Mount("/", Gate(gradio, self.endpoints)))
 
         @asynccontextmanager
         async def lifespan(_: Starlette) -> AsyncIterator[None]:
-            """Starlette starts nothing of what is mounted."""
-            async with AsyncExitStack() as lives:
-                await lives.enter_async_context(gradio.router.lifespan_context(gradio))
-                if agents is not None:
-                    await lives.enter_async_context(agents.running())
+            async with AsyncExitStack() as stack:
+                for life in lives:
+                    await stack.enter_async_context(life)
                 yield
 
-        routes.append(Mount("/", Gate(gradio, self.endpoints)))
         return Starlette(routes=routes, lifespan=lifespan)
-
-
-def build(engine: Engine, served: ServedRun) -> Page:
-    """The page for one engine."""
-    return Page(engine, served)

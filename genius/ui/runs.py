@@ -13,7 +13,7 @@ import logging
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -27,7 +27,7 @@ from genius.errors import UserError
 from genius.ui.answers import notice_page, refusal, wants_page
 from genius.ui.files import PageFiles
 from genius.ui.login import SIGNED_OUT, Login
-from genius.ui.security import is_agent, json_refusal, posts_to
+from genius.ui.security import Logins, Policy, is_agent, json_refusal, posts_to
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 RUN_PATH = re.compile(r"/run/([^/]+)(/.*)?", re.DOTALL)  # the name of a run, and the path within it
 CREDITS = "CREDITS.md"  # of a run: where its pictures and texts come from
+LOADING = "The page is being loaded; it opens by itself."
 SIGN_IN = "Send a name and password of this page (basic login)."
 
 
@@ -52,32 +53,39 @@ class HostedRun:
         return self.path.resolve().name
 
 
+@dataclass(frozen=True)
+class Hosting:
+    """Where the pages are served, and to whom."""
+
+    host: str = "127.0.0.1"
+    port: int = 7860  # 0: any free one
+    root_path: str = ""  # behind a proxy: the path that visitors know, e.g. /genius
+    logins: Logins = field(default_factory=list)  # empty: no login
+    policy: Policy = field(default_factory=Policy)
+    max_queue: int = 64  # events of one run that may wait
+    drain_seconds: float = 20  # after SIGTERM, for answering what was accepted
+    mcp: bool = False  # the API is offered to agents, too
+
+
 class Runs:
     """An ASGI app that passes each request on to its run.
 
-    mount: makes an app of a page; its second argument is the path of the page within the site.
     `load_first` loads the first run; the others are loaded by a thread when they are first opened.
     Runs stay in memory.
     """
 
-    def __init__(
-        self,
-        runs: Sequence[HostedRun],
-        mount: Callable[[Page, str, str], Starlette],
-        monitor: Monitor,
-        login: Login,
-    ):
+    def __init__(self, runs: Sequence[HostedRun], hosting: Hosting, monitor: Monitor):
         self.runs = {run.name: run for run in runs}
-        self.mount = mount
+        self.first = runs[0].name
+        self.hosting = hosting
         self.monitor = monitor
-        self.login = login
+        self.login = Login(hosting.logins, cross_site=bool(hosting.policy.origins))
         self.files = PageFiles()
         self.mounted: dict[str, Starlette] = {}
         self.loading: dict[str, asyncio.Task[None]] = {}
         self.loading_lock = asyncio.Lock()  # as Gradio builds its applications
         self.ending = asyncio.Event()
         self.lives: list[asyncio.Task[None]] = []
-        self.told = ""  # what is being loaded, in a sentence
 
     @asynccontextmanager
     async def lifespan(self, _: object) -> AsyncIterator[None]:
@@ -93,10 +101,9 @@ class Runs:
         """Load the first run on the caller's thread, while the server answers that it is
         loading.
         """
-        name = next(iter(self.runs))
-        self.told = f"Loading the run {name}…"
+        name = self.first
         page = self.runs[name].load()
-        app = self.mount(page, name, "")
+        app = page.application(self.hosting, self.monitor, name, "")
         asyncio.run_coroutine_threadsafe(self._start(name, page, app), self.loop).result()
         self.monitor.state = "ready"
 
@@ -122,15 +129,13 @@ class Runs:
     async def answer(self, scope: Scope) -> tuple[ASGIApp, Scope]:
         """What answers a request, and the request as that sees it."""
         address = RUN_PATH.fullmatch(scope["path"])
-        first = next(iter(self.runs))
-        name, path = address.groups() if address else (first, scope["path"])
+        name, path = address.groups() if address else (self.first, scope["path"])
         if path and path.startswith("/static/"):
             file = self.files.answer(scope, path.removeprefix("/static/"))
             return file or json_refusal(404, "There is no such file."), scope
-        if first not in self.mounted:
-            return refusal(
-                scope, 503, f"The page is being loaded; it opens by itself. {self.told}", True
-            ), scope
+        if self.first not in self.mounted:
+            sentence = f"{LOADING} Loading the run {self.first}…"
+            return refusal(scope, 503, sentence, refresh=True), scope
         request = Request(scope)
         if stranger := self.unless_signed_in(request, path):
             return stranger, scope
@@ -147,13 +152,7 @@ class Runs:
                 return notice, scope
         if path == "/" and scope["method"] in ("GET", "HEAD"):
             return self.files.page(scope), scope
-        inner = {
-            **scope,
-            "path": path,
-            "raw_path": quote(path).encode(),
-            "username": self.login.name_of(request.cookies) or "",
-        }
-        return self.mounted[name], inner
+        return self.mounted[name], {**scope, "path": path, "raw_path": quote(path).encode()}
 
     async def sign_in(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = await self.login.sign_in(Request(scope, receive))
@@ -180,7 +179,9 @@ class Runs:
         try:
             async with self.loading_lock:
                 page = await run_sync(self.runs[name].load)
-                app = await run_sync(self.mount, page, name, f"/run/{name}")
+                app = await run_sync(
+                    page.application, self.hosting, self.monitor, name, f"/run/{name}"
+                )
                 await self._start(name, page, app)
         except UserError as error:
             logging.getLogger(__name__).error("the run %s cannot be loaded: %s", name, error)

@@ -7,8 +7,6 @@ import socket
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 import prometheus_client
@@ -23,34 +21,16 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from genius.errors import UserError
-from genius.ui.failures import on_fault
-from genius.ui.login import Login
+from genius.ui.answers import SERVER_FAULT
 from genius.ui.monitoring import HEALTH, METRICS, SERVER_LOG, Monitor, Traffic
-from genius.ui.runs import HostedRun, Runs
-from genius.ui.security import Guard, Logins, Policy, is_loopback
-
-if TYPE_CHECKING:
-    from genius.ui.page import Page
+from genius.ui.runs import HostedRun, Hosting, Runs
+from genius.ui.security import Guard, is_loopback, json_refusal
 
 SMALLEST_COMPRESSED = 1_000  # bytes
 DELIVERY_SECONDS = 5  # for clients to fetch the last answers when the server shuts down
 # names of threads that compute for the first visitors: Page.prepare, scan.compiling, Engine.load
 AT_WORK = ("prepare", "compile", "load")
 WAKE_SECONDS = 1  # after which the main thread sees a signal that the system gave to another thread
-
-
-@dataclass(frozen=True)
-class Hosting:
-    """Where the pages are served, and to whom."""
-
-    host: str = "127.0.0.1"
-    port: int = 7860  # 0: any free one
-    root_path: str = ""  # behind a proxy: the path that visitors know, e.g. /genius
-    logins: Logins = field(default_factory=list)  # empty: no login
-    policy: Policy = field(default_factory=Policy)
-    max_queue: int = 64  # events of one run that may wait
-    drain_seconds: float = 20  # after SIGTERM, for answering what was accepted
-    mcp: bool = False  # the API is offered to agents, too
 
 
 class Front:
@@ -189,12 +169,8 @@ def serve(runs: Sequence[HostedRun], hosting: Hosting) -> Server:
     Raises UserError if the address is taken, and what loading the run raises.
     """
     monitor = Monitor()
-    login = Login(hosting.logins, cross_site=bool(hosting.policy.origins))
-    pages = Runs(
-        runs, lambda page, name, path: mount(page, name, path, hosting, monitor), monitor, login
-    )
+    pages = Runs(runs, hosting, monitor)
     listener = listen(hosting.host, hosting.port)
-    origins = list(hosting.policy.origins)
     # on other addresses anybody can read the page anyway, under any name
     checks_host = hosting.policy.editable or is_loopback(hosting.host)
 
@@ -206,6 +182,9 @@ def serve(runs: Sequence[HostedRun], hosting: Hosting) -> Server:
         text = prometheus_client.generate_latest(monitor.registry)
         return Response(text, media_type=prometheus_client.CONTENT_TYPE_LATEST)
 
+    async def fault(request: Request, error: Exception) -> Response:
+        return json_refusal(500, SERVER_FAULT)
+
     app = Starlette(
         routes=[Route(HEALTH, health), Route(METRICS, metrics), Mount("/", pages)],
         middleware=[
@@ -214,15 +193,15 @@ def serve(runs: Sequence[HostedRun], hosting: Hosting) -> Server:
             Middleware(Guard, policy=hosting.policy, checks_host=checks_host),
             Middleware(
                 CORSMiddleware,
-                allow_origins=origins,
+                allow_origins=hosting.policy.origins,
                 allow_methods=["*"],
-                allow_credentials=bool(origins),
+                allow_credentials=bool(hosting.policy.origins),
             ),
             # the page's files are compressed already; streams are of a type that is never
             # compressed
             Middleware(GZipMiddleware, minimum_size=SMALLEST_COMPRESSED, compresslevel=5),
         ],
-        exception_handlers={Exception: on_fault},
+        exception_handlers={Exception: fault},
         lifespan=pages.lifespan,
     )
     server = Server(app, pages, listener, hosting)
@@ -233,18 +212,6 @@ def serve(runs: Sequence[HostedRun], hosting: Hosting) -> Server:
         server.close()
         raise
     return server
-
-
-def mount(page: "Page", name: str, path: str, hosting: Hosting, monitor: Monitor) -> Starlette:
-    """An app with the looks and the endpoints of a page. path: that of the page within the site."""
-    return page.application(
-        monitor=monitor,
-        name=name,
-        root_path=f"{hosting.root_path.rstrip('/')}{path}",
-        editable=hosting.policy.editable,
-        most=hosting.max_queue,
-        mcp=hosting.mcp,
-    )
 
 
 def listen(host: str, port: int) -> socket.socket:

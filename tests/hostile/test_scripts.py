@@ -17,7 +17,7 @@ from genius.reports import Axis, Column, Plot, Report, Series, Table
 from genius.schema import Item, Modality
 from genius.search.engine import Engine
 from genius.ui.common.context import ServedRun
-from genius.ui.page import build
+from genius.ui.page import Page
 from tests.hostile.test_inputs import PHOTO, saved
 from tests.search import tiny
 from tests.ui.browser.actions import act
@@ -137,7 +137,7 @@ def publish(folder):
 def url(tmp_path_factory):
     run = publish(tmp_path_factory.mktemp("scripts"))
     served = ServedRun.read(run, editable=True, run_names=(FOLDER, "other"))
-    with hosted(build(Engine.load(run, "cpu"), served), run) as server:
+    with hosted(Page(Engine.load(run, "cpu"), served), run) as server:
         yield server.address
 
 

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from genius.ui.common.context import ServedRun
-from genius.ui.page import build
+from genius.ui.page import Page
 from tests.ui.fake_engine import EXAMPLES, FakeEngine
 from tests.ui.tiny_page import hosted
 
@@ -33,7 +33,7 @@ def photo(tmp_path):
 def served() -> Iterator[SimpleNamespace]:
     """engine, page, url: a page that is being served."""
     engine = FakeEngine()
-    page = build(engine, ServedRun(Path("made-up"), "drawings", EXAMPLES))
+    page = Page(engine, ServedRun(Path("made-up"), "drawings", EXAMPLES))
     with hosted(page) as server:
         for thread in threading.enumerate():
             if thread.name == "prepare":  # which takes snapshots, and may log

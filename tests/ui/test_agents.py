@@ -11,7 +11,7 @@ import pytest
 
 from genius.ui.calls import QUEUE_FULL
 from genius.ui.common.context import ServedRun
-from genius.ui.page import build
+from genius.ui.page import Page
 from genius.ui.security import MAX_FAILED_LOGINS
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.tiny_page import hosted
@@ -30,7 +30,7 @@ LOGIN = {"Authorization": "Basic " + base64.b64encode(b"ada:secret").decode()}
 def serving(**hosting):
     """The engine of a page that is served to agents, and the address of its tools."""
     engine = FakeEngine()
-    with hosted(build(engine, ServedRun(Path("made-up"))), mcp=True, **hosting) as server:
+    with hosted(Page(engine, ServedRun(Path("made-up"))), mcp=True, **hosting) as server:
         yield engine, f"{server.address}/run/made-up/gradio_api/mcp/"
 
 

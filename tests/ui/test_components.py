@@ -11,7 +11,6 @@ from genius.explore.code_names import CodeName
 from genius.schema import Item, Modality
 from genius.ui.common import formatting
 from genius.ui.common.context import Context, ServedRun
-from genius.ui.common.figures import escaped
 from genius.ui.common.panel import RunFacts, pictures
 from genius.ui.common.queries import LARGEST_SIDE, UploadCache, part_of, target_of, upload_path
 from genius.ui.files import STATIC
@@ -106,10 +105,6 @@ def test_another_name_gets_one_sentence_with_the_choices():
             target_of(name)
 
 
-def test_data_in_a_hover_names_no_value():
-    assert escaped("100%{x}") == "100%&#123;x}"
-
-
 def test_a_code_has_the_pictures_that_are_stored_with_its_name():
     # the last one was removed since
     names = {(0, 17): CodeName(("boat",), 3, 4, ("1:0", "1:300", "9:1"))}
@@ -151,17 +146,14 @@ def test_any_other_origin_is_text(origin):
     assert formatting.provenance_view({"origin": origin}) == {"origin": origin}
 
 
-def test_suggestions_come_once_those_that_fit_first_then_by_target():
+def test_suggestions_come_once_by_what_they_ask_for():
     known = [
         (Modality.TEXT, Modality.PAIR, "b"),
         (Modality.TEXT, Modality.IMAGE, "a"),
         (Modality.IMAGE, Modality.TEXT, "c"),
         (Modality.TEXT, Modality.IMAGE, "a"),
     ]
-    assert formatting.suggest_instructions(known, Modality.TEXT) == ["a", "b", "c"]
-    assert formatting.suggest_instructions(known, Modality.IMAGE) == ["c", "a", "b"]
-    assert formatting.suggest_instructions(known, None) == ["a", "c", "b"]
-    assert formatting.suggest_instructions([], Modality.PAIR) == []
+    assert formatting.suggest_instructions(known) == ["a", "c", "b"]
 
 
 def test_the_shortest_instruction_stands_for_each_target_texts_first():

@@ -10,7 +10,7 @@ import pytest
 
 from genius.ui.common.about import About
 from genius.ui.common.context import ServedRun
-from genius.ui.page import build
+from genius.ui.page import Page
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.tiny_page import hosted
 
@@ -67,7 +67,7 @@ CLOSED = (  # nobody: Gradio's own page and what belongs to it
 @pytest.fixture(scope="module")
 def locked():
     """A page with a login, and a client without one."""
-    page = build(FakeEngine(), ServedRun(Path("made-up")))
+    page = Page(FakeEngine(), ServedRun(Path("made-up")))
     with (
         hosted(page, logins=[("ada", "secret")]) as server,
         httpx.Client(base_url=server.address, trust_env=False, timeout=60) as client,
@@ -78,7 +78,7 @@ def locked():
 def test_every_address_is_listed_with_who_may_call_it():
     engine = FakeEngine()
     engine.encoder = engine.fusion = engine.quantizer = engine.run = None
-    page = build(engine, ServedRun(Path("made-up"), editable=True))
+    page = Page(engine, ServedRun(Path("made-up"), editable=True))
     maps_and_reports = {
         path for path in page.looks if path.split("/")[0] in ("map", "reports", "tour", "report")
     }
@@ -89,7 +89,7 @@ def test_every_address_is_listed_with_who_may_call_it():
 
 
 def test_a_page_that_may_not_be_edited_takes_no_changes():
-    page = build(FakeEngine(), ServedRun(Path("made-up")))
+    page = Page(FakeEngine(), ServedRun(Path("made-up")))
     assert not {function.__name__ for function in page.calls} & EDITING
 
 
@@ -151,7 +151,7 @@ def test_a_setting_that_the_page_does_not_offer_is_refused(ask, wrong):
 
 def test_facts_and_kinds_of_result_follow_the_items():
     engine = FakeEngine()
-    page = build(
+    page = Page(
         engine,
         ServedRun(Path("toy"), "my-photos", about=About("Photographs"), run_names=("toy", "other")),
     )

@@ -14,8 +14,8 @@ import pytest
 from genius.errors import UserError
 from genius.ui.files import plotly_file
 from genius.ui.page import Page
-from genius.ui.runs import HostedRun
-from genius.ui.serving import Hosting, serve
+from genius.ui.runs import HostedRun, Hosting
+from genius.ui.serving import serve
 from tests.ui.tiny_page import page_of
 from tests.waiting import wait_until
 

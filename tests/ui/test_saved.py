@@ -24,6 +24,11 @@ from tests.ui.test_views import NARROWED as FOUND
 OPTIONS = SearchOptions(beams=7, k=3, modality=Modality.PAIR)
 
 
+def saved(asked: LastQuery, run: str = "my-run") -> str:
+    """The page of a search, whose first result has a picture."""
+    return saved_page([asked], [None], run, {0: webp()}, {})
+
+
 def answer(*texts: str, instruction: str = "Find it.") -> LastQuery:
     """A hit for each text."""
     hits = [
@@ -90,7 +95,6 @@ def test_json_tells_what_was_asked_how_and_what_came():
     check_golden("export", json.loads(results_json([answer("=1+1")], "my-run")))
 
 
-WHEN = datetime(2026, 1, 2, 3, 4)
 HOSTILE = "</title></style><script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{1}}&lt;"
 TAGS = {
     *["html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "p", "div", "blockquote"]
@@ -133,7 +137,7 @@ def test_the_page_tells_query_results_ids_and_credits_and_holds_its_pictures():
     asked = with_items(
         asked, source='{"credit": "Ada", "licence": "CC0", "origin": "https://example.org/a"}'
     )
-    read = Reader(saved_page([asked], "my-run", {0: webp()}, WHEN))
+    read = Reader(saved(asked))
     told = (
         "like this",
         "Find a cup.",
@@ -141,7 +145,7 @@ def test_the_page_tells_query_results_ids_and_credits_and_holds_its_pictures():
         "a bowl",
         "5:0",
         "Ada · CC0",
-        "02 January 2026",
+        f"Saved on {datetime.now():%d %B %Y}",
         "pairs only",
     )
     assert all(part in read.text for part in (*told, "from the run “my-run”"))
@@ -158,7 +162,7 @@ def test_hostile_texts_stay_texts_and_the_file_asks_nothing_of_anyone(origin):
     asked = replace(asked, description=HOSTILE, query=Query(HOSTILE, None, HOSTILE))
     source = json.dumps({"credit": HOSTILE, "licence": HOSTILE, "origin": origin})
     asked = with_items(asked, id=HOSTILE, text=HOSTILE, source=source)
-    page = saved_page([asked], HOSTILE, {0: webp()}, WHEN)
+    page = saved(asked, HOSTILE)
     read = Reader(page)
     assert {tag for tag, _ in read.tags} <= TAGS
     assert read.text.count(HOSTILE) >= 6
@@ -175,7 +179,7 @@ def test_hostile_texts_stay_texts_and_the_file_asks_nothing_of_anyone(origin):
 def test_hostile_names_and_items_of_the_strip_stay_texts():
     items = {row: Item(HOSTILE, Modality.TEXT, HOSTILE) for row in ITEMS}
     strip = strip_view.strip(FOUND, items, True, levels=4)
-    page = saved_page([answer()], "my-run", {}, WHEN, [strip], {"2.17": HOSTILE})
+    page = saved_page([answer()], [strip], "my-run", {}, {"2.17": HOSTILE})
     read = Reader(page)
     assert {tag for tag, _ in read.tags}.isdisjoint({"script", "img"}) and read.text.count(
         HOSTILE[:60]

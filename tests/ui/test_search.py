@@ -8,9 +8,8 @@ import pytest
 from genius.schema import Modality, SearchOptions
 from genius.ui.common.about import About
 from genius.ui.common.context import Context, ServedRun
-from genius.ui.search.asked import Asked
 from genius.ui.search.panel import Search
-from genius.ui.search.searches import Searches
+from genius.ui.search.searches import Asked, Searches
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.test_collection import uploaded
 
@@ -95,11 +94,7 @@ def test_an_uploaded_picture_is_in_no_address_and_the_page_says_so(show, upload)
 
 def test_other_words_beside_the_picture_of_an_item(show, served):
     shown, query, _ = show(q="in red", picture="1:300", instruction="Find one.")
-    assert (
-        shown["from_item"]
-        and not shown["unkept"]
-        and shown["form"]["picture"] == "items/1%3A300/picture"
-    )
+    assert not shown["unkept"] and shown["form"]["picture"] == "items/1%3A300/picture"
     assert query.text == "in red" and query.image.size == (192, 128)
 
 

@@ -14,8 +14,8 @@ import pytest
 from genius.app import exit_on_sigterm
 from genius.errors import UserError
 from genius.ui.calls import one_at_a_time
-from genius.ui.runs import HostedRun
-from genius.ui.serving import Hosting, serve
+from genius.ui.runs import HostedRun, Hosting
+from genius.ui.serving import serve
 from tests.ui.tiny_page import hosted, page_of
 from tests.waiting import WAIT, free_port, wait_until
 

@@ -13,27 +13,22 @@ from genius.search.engine import Engine
 from genius.ui.common.context import Context, LastQuery, ServedRun
 from genius.ui.common.formatting import item_label
 from genius.ui.search.panel import Search
-from genius.ui.search.strip import STALE_STEP, branched, follow
-from genius.ui.search.why import Explainer
+from genius.ui.search.strip import STALE_STEP, follow
+from genius.ui.search.why import explained
 from tests.search.tiny import LEVELS, publish_tiny_run
 
-OPTIONS = SearchOptions(beams=7, k=6)
+OPTIONS = SearchOptions(beams=7, k=6, trace=True)
 
 
 @pytest.fixture(scope="module")
-def context(engine):
-    return Context(engine, ServedRun(Path("tiny")))
+def namer(engine):
+    return CodeNamer(engine, Path("tiny"))
 
 
-@pytest.fixture(scope="module")
-def namer(context):
-    return context.namer
-
-
-def asked(engine, text="A red dog.", trace=True, **options) -> LastQuery:
+def asked(engine, text="A red dog.", **options) -> LastQuery:
     query = Query(text)
     options = replace(OPTIONS, **options)
-    result = engine.search([query], replace(options, trace=trace))[0]
+    (result,) = engine.search([query], options)
     return LastQuery(text, query, options, result, engine.index.folder.name)
 
 
@@ -46,7 +41,7 @@ def test_a_result_of_any_mode_shows_the_probability_of_each_of_its_codes(engine,
     for mode in ("both", "generate", "scan"):
         last = asked(engine, mode=mode, beams=2)
         for rank in [None, *(hit.rank for hit in last.result.hits)]:
-            shown = follow(namer, (last,), 0, rank)
+            shown = follow(namer, (last,), 0, rank)["strip"]
             assert len(shown["columns"]) == 1 + LEVELS
             assert all(
                 column["code"]["probability"].endswith("%") for column in shown["columns"][1:]
@@ -66,16 +61,16 @@ def a_choice(shown):
 
 def test_another_code_searches_below_it_with_the_same_options(engine, namer, monkeypatch):
     last = asked(engine, k=4)
-    shown = follow(namer, (last,), 0, None)
+    shown = follow(namer, (last,), 0, None)["strip"]
     level, code = a_choice(shown)
     searches = []
     search = engine.search_encoded
     monkeypatch.setattr(
         engine, "search_encoded", lambda *given: searches.append(given[1]) or search(*given)
     )
-    told = branched(namer, (last,), 0, None, [[level, code]])
+    told = follow(namer, (last,), 0, None, [[level, code]])
     prefix = (*chosen(shown)[:level], code)
-    assert searches == [replace(OPTIONS, k=4, trace=True, prefix=prefix)]
+    assert searches == [replace(OPTIONS, k=4, prefix=prefix)]
     strip, found = told["strip"], told["found"]
     assert chosen(strip)[: level + 1] == list(prefix)
     assert (
@@ -87,7 +82,7 @@ def test_another_code_searches_below_it_with_the_same_options(engine, namer, mon
     options = replace(OPTIONS, k=40, prefix=prefix)
     ids = {hit.item.id: hit.codes for hit in engine.search([last.query], options)[0].hits}
     assert found["tiles"] and all(ids[tile["id"]][: level + 1] == prefix for tile in found["tiles"])
-    back = branched(namer, (last,), 0, None, [[level, code], [level, chosen(shown)[level]]])
+    back = follow(namer, (last,), 0, None, [[level, code], [level, chosen(shown)[level]]])
     assert chosen(back["strip"]) == chosen(shown)
 
 
@@ -107,7 +102,7 @@ def test_another_code_searches_below_it_with_the_same_options(engine, namer, mon
 )
 def test_a_code_that_was_not_offered_is_refused_with_a_sentence(engine, namer, branches):
     with pytest.raises(UserError, match=STALE_STEP):
-        branched(namer, (asked(engine),), 0, None, branches)
+        follow(namer, (asked(engine),), 0, None, branches)
 
 
 @pytest.mark.parametrize("column, rank", [(1, None), (-1, None), (0, 99)])
@@ -122,15 +117,12 @@ def test_after_items_were_removed_no_row_of_an_older_search_is_shown(tmp_path):
     search = Search(Context(engine, ServedRun(run.path)))
     namer = CodeNamer(engine, run.path)
     last = asked(engine)
-    shown = follow(namer, (last,), 0, None)
+    shown = follow(namer, (last,), 0, None)["strip"]
     update.remove(run.path, [hit.item.id for hit in last.result.hits[:2]])
     assert engine.snapshots.reload()
-    for stale in (
-        lambda: follow(namer, (last,), 0, None),
-        lambda: branched(namer, (last,), 0, None, [a_choice(shown)]),
-    ):
+    for branches in ((), [a_choice(shown)]):
         with pytest.raises(UserError, match="^The collection has changed; search again.$"):
-            stale()
+            follow(namer, (last,), 0, None, branches)
     asking = {"q": last.query.text, "beams": "7", "results": "6"}
     assert search.show(asking)["strip"]["columns"][0]["items"] == "38"
     assert search.save(asking, "html")["text"]
@@ -145,10 +137,9 @@ def last(engine):
 
 
 @pytest.fixture(scope="module")
-def explain(context):
+def explain(namer):
     """-> why a result of a search came."""
-    explainer = Explainer(context)
-    return lambda last, place: explainer.explained(last, last.result.hits[place])
+    return lambda last, place: explained(namer, last, last.result.hits[place])
 
 
 def test_the_chosen_result_is_explained_in_words_in_a_figure_and_in_a_table(explain, last):
@@ -176,9 +167,9 @@ def test_what_was_traced_is_explained_and_a_scan_is_followed_by_a_beam_search(
         engine, "search_encoded", lambda *asked: searches.append(asked[1]) or retrace(*asked)
     )
     assert not explain(last, 0)["note"] and not searches
-    scanned = asked(engine, "A blue boat.", mode="scan", trace=False)
+    scanned = asked(engine, "A blue boat.", mode="scan")
     assert "only scanned" in explain(scanned, 0)["note"]
-    assert searches == [replace(OPTIONS, mode="generate", trace=True)]
+    assert searches == [replace(OPTIONS, mode="generate")]
 
 
 def test_a_result_that_was_removed_is_explained_by_a_sentence(explain, last):

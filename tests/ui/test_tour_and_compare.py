@@ -7,9 +7,9 @@ import pytest
 
 from genius.errors import UserError
 from genius.explore.tour import Tour, TourStep
+from genius.ui import tour as tours
 from genius.ui.common.context import Context, ServedRun
-from genius.ui.compare.panel import Comparer
-from genius.ui.tour import panel as tours
+from genius.ui.compare import Comparer
 from tests.ui.fake_engine import EXAMPLES, FakeEngine
 
 WHOLE = Tour(0, 1, (0, 3), (0, 4, 5, 6), (None, 4, 5), (0, 9))

@@ -28,11 +28,12 @@ from genius.schema import (
     SearchResult,
 )
 from genius.ui.collection import view as collection_view
+from genius.ui.common.context import LastQuery
 from genius.ui.common.formatting import number
-from genius.ui.compare.panel import comparison_view
+from genius.ui.compare import comparison_view
 from genius.ui.search import strip as strip_view
 from genius.ui.search import view, why
-from genius.ui.search.asked import SearchRequest
+from genius.ui.search.searches import SearchRequest
 from tests.ui.golden import check_golden
 
 # Search
@@ -88,8 +89,16 @@ def asked(*query, **fields) -> SearchRequest:
     return SearchRequest([Query(*query)], **fields)
 
 
-def summary(request=None, modality=None, forced=True, weight=1.0, items=9561, **changes):
-    return view.summary(result(**changes), request or asked("mug"), modality, forced, weight, items)
+def answer(modality=None, weight=1.0, instruction="", **changes) -> LastQuery:
+    query = Query("mug", None, instruction)
+    options = SearchOptions(modality=modality, decoder_weight=weight)
+    return LastQuery("“mug”", query, options, result(**changes), "index-0")
+
+
+def summary(request=None, modality=None, forced=True, weight=1.0, **changes):
+    return view.summary(
+        answer(modality, weight, **changes), request or asked("mug"), forced, items=9561
+    )
 
 
 def test_versions_of_a_result_are_counted_by_kind():
@@ -113,14 +122,10 @@ def test_the_panels_of_a_search():
             "like an item": summary(like, Modality.PAIR, weight=1.0),
             "emerged": summary(None, None, False)["aim"],
             "several": view.summaries([result(), result()], EXAMPLE),
-            "column": view.column(
-                result(), Query("mug", instruction="Find."), SearchOptions(), True
-            ),
-            "nothing": view.column(
-                result(generated=[], hits=[]), Query("mug"), SearchOptions(), True
-            ),
-            "cards": view.cards(result(), False, query_row=2),
-            "generated": view.generated(result(), 0.25),
+            "column": view.column(answer(instruction="Find."), True),
+            "nothing": view.column(answer(generated=[], hits=[]), True),
+            "cards": view.cards(result(order="score"), query_row=2),
+            "generated": view.generated(answer(weight=0.25)),
             "read": summary(reading=READ)["reading"],
             "example": view.example_card(EXAMPLE, 3),
         },

@@ -11,16 +11,16 @@ from genius.explore.code_profile import Profiles
 from genius.search.engine import Engine
 from genius.ui.common.about import About
 from genius.ui.common.context import ServedRun
-from genius.ui.page import Page, build
-from genius.ui.runs import HostedRun
-from genius.ui.serving import Hosting, Server, serve
+from genius.ui.page import Page
+from genius.ui.runs import HostedRun, Hosting
+from genius.ui.serving import Server, serve
 from tests.search.tiny import publish_tiny_run
 from tests.ui.fake_engine import FakeEngine
 
 
 def page_of(*functions: Callable, engine: object = None) -> Page:
     """A page of these endpoints alone."""
-    page = build(engine or FakeEngine(), ServedRun(Path("made-up")))
+    page = Page(engine or FakeEngine(), ServedRun(Path("made-up")))
     page.public = [*functions]
     page.calls = []
     page.looks = {}
@@ -52,6 +52,6 @@ def serving(
     engine = Engine.load(run, "cpu")
     names = code_names(Profiles(engine, engine.index), forced=True) if named else {}
     published.publish("names", partial(save_names, names), ("encoder", "fusion", "quantizer"))
-    page = build(engine, ServedRun(run, editable=editable, copies=copies, about=about or About()))
+    page = Page(engine, ServedRun(run, editable=editable, copies=copies, about=about or About()))
     with hosted(page, run, **hosting) as server:
         yield SimpleNamespace(run=run, engine=engine, page=page, url=server.address)

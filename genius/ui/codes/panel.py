@@ -6,7 +6,6 @@ import gradio as gr
 import numpy as np
 
 from genius.errors import UserError
-from genius.explore.code_names import CodeName
 from genius.explore.code_patterns import format_pattern, parse_pattern
 from genius.explore.code_profile import Profiles
 from genius.explore.items import row_of
@@ -19,7 +18,8 @@ from genius.search.checks import check_query
 from genius.trie.code_table import Matches, Pattern
 from genius.ui.codes import view
 from genius.ui.common import formatting
-from genius.ui.common.context import Context, Looks, Panel
+from genius.ui.common.context import Context, Panel
+from genius.ui.common.formatting import Json
 from genius.ui.common.queries import open_upload, upload_path
 
 MODALITIES = {modality.name.lower(): modality for modality in Modality}
@@ -34,15 +34,18 @@ FOUND_NOTE = (
 def panel(context: Context) -> Panel:
     """What the tab looks at, and the endpoint that finds codes."""
     codes = Codes(context)
-    looks: Looks = {
-        "codes": codes.on_pattern,
-        "codes/near": codes.on_near,
-        "codes/random": codes.on_random,
-        "codes/health": codes.on_health,
-        "codes/guess": codes.on_guess,
-        "codes/change": codes.on_change,
-    }
-    return Panel(looks, [codes.find_codes] if context.engine.has_encoder else [], [codes.prepare])
+    return Panel(
+        {
+            "codes": codes.on_pattern,
+            "codes/near": codes.on_near,
+            "codes/random": codes.on_random,
+            "codes/health": codes.on_health,
+            "codes/guess": codes.on_guess,
+            "codes/change": codes.on_change,
+        },
+        [codes.find_codes] if context.engine.has_encoder else [],
+        [codes.prepare],
+    )
 
 
 class Codes:
@@ -63,10 +66,10 @@ class Codes:
         self.health_of(self.engine.index)
         self.namer.search_of(self.engine.index)
 
-    def tiles(self, rows: Any) -> list[dict[str, Any]]:
+    def tiles(self, rows: Any) -> list[Json]:
         return formatting.tiles(self.engine.index, rows)
 
-    def on_pattern(self, code: str = "", kind: str = "", page: int = 0) -> dict[str, Any]:
+    def on_pattern(self, code: str = "", kind: str = "", page: int = 0) -> Json:
         """A pattern of codes, and a page of the items that match it."""
         pattern = parse_pattern(code, self.code_sizes)
         profiles = self.profiles
@@ -92,7 +95,7 @@ class Codes:
             "page": self.items_page(matches, kind, page),
         }
 
-    def second_codes(self) -> dict[str, Any] | None:
+    def second_codes(self) -> Json | None:
         """The codes after the kind, of items of all kinds."""
         matches = self.profiles.table.match(())
         if len(matches.levels) < 2:
@@ -101,33 +104,32 @@ class Codes:
         found = view.next_codes(codes.tolist(), counts.tolist(), (None,), True, self.describe)
         return found and found | {"title": "Second codes"}
 
-    def describe(self, prefix: Pattern) -> dict[str, Any]:
+    def describe(self, prefix: Pattern) -> Json:
         """The name of a code and its picture; of a code without a name, what one of its items
         is.
         """
         is_open = self.forced and prefix[0] is None
         kinds = Modality if is_open else prefix[:1]
         names = [name for kind in kinds if (name := self.namer.name((kind, *prefix[1:])))]
-        named: CodeName | Naming | None = names[0] if names else None
-        if is_open and named:
-            named = self.profiles.words.naming(self.rows(prefix))
-        label = view.naming_view(named)["label"] if named and len(prefix) > int(self.forced) else ""
-        index = self.engine.index
-        one = ""
-        pictures = [id for name in names for id in name.pictures]
-        rows = index.rows_of(pictures[:1])
         if not names:
-            rows = self.rows(prefix)[:1]
-            (item,) = index.items(rows)
+            (item,) = self.engine.index.items(self.rows(prefix)[:1])
+            picture = item.id if item.image else None
             one = formatting.item_label(item)
-        shown = index.items(rows) if rows.min(initial=0) >= 0 else []
+            return {"label": "", "mixed": False, "one": one, "picture": picture}
+        named: Naming = names[0]
+        if is_open:
+            named = self.profiles.words.naming(self.rows(prefix))
+        label = view.naming_view(named)["label"] if len(prefix) > int(self.forced) else ""
+        pictures = [id for name in names for id in name.pictures][:1]
+        rows = self.engine.index.rows_of(pictures)
+        shown = self.engine.index.items(rows[rows >= 0])
         picture = next((item.id for item in shown if item.image), None)
-        return {"label": label, "mixed": label == view.MIXED, "one": one, "picture": picture}
+        return {"label": label, "mixed": label == view.MIXED, "one": "", "picture": picture}
 
     def rows(self, pattern: Pattern) -> np.ndarray:
         return self.profiles.table.match(pattern).rows
 
-    def on_near(self, code: str) -> dict[str, Any] | None:
+    def on_near(self, code: str) -> Json | None:
         """The codes nearest to those of a pattern."""
         pattern = parse_pattern(code, self.code_sizes)
         found = self.namer.search_of(self.engine.index).near(pattern, NEAREST)
@@ -141,11 +143,11 @@ class Codes:
         """A code by chance."""
         return {"code": format_pattern(self.namer.search_of(self.engine.index).by_chance(), ".")}
 
-    def on_health(self) -> dict[str, Any]:
+    def on_health(self) -> Json:
         """How well the codes of each level are used."""
         return self.health_of(self.engine.index)
 
-    def on_guess(self, item: str = "", seed: int = 0) -> dict[str, Any]:
+    def on_guess(self, item: str = "", seed: int = 0) -> Json:
         """An item as the codes of its ID tell it, one after the other; one by chance if none is
         named.
         """
@@ -157,17 +159,13 @@ class Codes:
             "steps": view.guess_view(steps, answer["codes"], self.forced, self.tiles),
         }
 
-    def on_change(self, code: str, level: int = 1) -> dict[str, Any]:
+    def on_change(self, code: str, level: int = 1) -> Json:
         """What becomes of the beginning of an ID if one of its codes is another; level 0: the
         first.
         """
         codes = parse_pattern(code, self.code_sizes)
         known = tuple(one for one in codes if one is not None)
-        if (
-            known != codes
-            or not 0 <= level < len(codes)
-            or not len(self.profiles.table.match(codes))
-        ):
+        if known != codes or not 0 <= level < len(codes) or not len(self.rows(codes)):
             raise UserError("Name the beginning of an item’s ID, and which of its codes to change.")
         if level or not self.forced:
             groups = change_code(self.profiles, known, level, CHANGED)
@@ -199,41 +197,31 @@ class Codes:
             f"Codes for {formatting.describe_query(query)}", FOUND_NOTE, found, self.tiles
         )
 
-    def measure_health(self, index: Index) -> dict[str, Any]:
+    def measure_health(self, index: Index) -> Json:
         codes = self.namer.profiles_of(index).table.table
         return view.health_view(
             table_health(codes, index.modalities), bucket_histogram(codes), self.forced
         )
 
-    def items_page(self, matches: Matches, kind: str, page: int) -> dict[str, Any]:
+    def items_page(self, matches: Matches, kind: str, page: int) -> Json:
         """A page of the matching items; the last one where there are fewer. kind: only these items;
         "": all.
         """
-        if kind not in ("", *MODALITIES) or page < 0:
+        if kind not in ("", *MODALITIES):
             raise UserError("There is no such page; reload the page.")
-        index = self.engine.index
-        rows = (
-            matches.rows[index.modalities[matches.rows] == MODALITIES[kind]]
-            if kind
-            else matches.rows
-        )
+        rows = matches.rows
+        if kind:
+            rows = rows[self.engine.index.modalities[rows] == MODALITIES[kind]]
         if not len(rows):  # the last of them was removed since
-            kind = ""
-            page = 0
-            rows = matches.rows
-        pages = -(-len(rows) // view.PAGE_SIZE)
-        page = max(0, min(page, pages - 1))
-        first = page * view.PAGE_SIZE
+            kind, page, rows = "", 0, matches.rows
+        shown, page, pages = formatting.page_of(rows, page)
         note = "in the order of their IDs" if len(rows) > 1 else ""
-        shown = rows[first : first + view.PAGE_SIZE].tolist()
         if pages > 1:
+            first = page * formatting.PAGE_SIZE
             note = f"{first + 1:,} to {first + len(shown):,} of {len(rows):,}, {note}"
         shares = view.modality_shares(self.profiles.overview(matches))
-        filters = (
-            [{"name": "All", "modality": "", "items": f"{len(matches):,}"}, *shares]
-            if len(shares) > 1
-            else []
-        )
+        whole = {"name": "All", "modality": "", "items": f"{len(matches):,}"}
+        filters = [whole, *shares] if len(shares) > 1 else []
         return {
             "tiles": self.tiles(shown),
             "note": note,
@@ -243,8 +231,8 @@ class Codes:
             "pages": pages,
         }
 
-    def nearness_of(self, matches: Matches) -> dict[str, Any] | None:
+    def nearness_of(self, matches: Matches) -> Json | None:
         nearness = self.profiles.nearness(matches)
         rows = [row for row, _ in nearness.typical + nearness.borderline]
-        tiles = {tile["row"]: tile for tile in self.tiles(rows)}
+        tiles = dict(zip(rows, self.tiles(rows), strict=True))
         return view.nearness_view(nearness, tiles, len(matches))

@@ -10,11 +10,10 @@ from genius.explore.playing import Group, Relatives
 from genius.explore.word_fits import MIN_ITEMS, MIXED, Naming
 from genius.schema import Modality
 from genius.trie.code_table import Pattern, trimmed
-from genius.ui.common.formatting import MODALITY_NAMES, cells, count, number, percent, table
+from genius.ui.common.formatting import MODALITY_NAMES, Json, cells, count, number, percent, table
 
-Tiles = Callable[[Sequence[int]], list[dict[str, Any]]]  # rows -> their items as tiles
+Tiles = Callable[[Sequence[int]], list[Json]]  # rows -> their items as tiles
 
-PAGE_SIZE = 24  # items of a page
 MAX_NEXT = 60  # next codes that are shown
 MAX_ROWS = 300  # of a table
 ORDINALS = ("1st", "2nd", "3rd")
@@ -25,15 +24,14 @@ def key_of(pattern: Pattern | None) -> str | None:
     return None if pattern is None else format_pattern(pattern, ".")
 
 
-def naming_view(naming: Naming) -> dict[str, Any]:
+def naming_view(naming: Naming) -> Json:
     """A name, and on how many items it was checked; no name for too few items."""
     if naming.checked < MIN_ITEMS:
         return {"label": "", "checked": ""}
-    fits = f"fits {naming.fits:,} of {naming.checked:,}" if naming.words else ""
-    return {
-        "label": naming.label,
-        "checked": fits or f"no word fits most of {naming.checked:,} items",
-    }
+    checked = f"fits {naming.fits:,} of {naming.checked:,}"
+    if not naming.words:
+        checked = f"no word fits most of {naming.checked:,} items"
+    return {"label": naming.label, "checked": checked}
 
 
 def level_name(level: int, forced: bool) -> str:
@@ -55,7 +53,7 @@ def pattern_summary(
     forced: bool,
     naming: Naming,
     around: Relatives,
-) -> dict[str, Any]:
+) -> Json:
     """The open pattern: breadcrumbs, name, number of items, modalities, use of the next level, the
     codes around it.
     """
@@ -131,7 +129,7 @@ def _next_level_sentence(overview: Overview) -> str:
     return f"The next code splits them into {used:,} groups{', ' * bool(sizes)}{sizes}."
 
 
-def modality_shares(overview: Overview) -> list[dict[str, Any]]:
+def modality_shares(overview: Overview) -> list[Json]:
     """Items per modality."""
     return [
         {
@@ -145,7 +143,7 @@ def modality_shares(overview: Overview) -> list[dict[str, Any]]:
     ]
 
 
-def meaning_view(meaning: Meaning) -> dict[str, Any]:
+def meaning_view(meaning: Meaning) -> Json:
     """Words and factors of a code."""
     return {
         "note": f"Of {count(meaning.checked, 'item')} looked at, so many fit the word: their text "
@@ -161,7 +159,6 @@ def meaning_view(meaning: Meaning) -> dict[str, Any]:
                 "figure": percent(factor["share"]),
                 "share": factor["share"],
                 "siblings_figure": percent(factor["elsewhere"]),
-                "siblings_share": factor["elsewhere"],
             }
             for factor in meaning.factors
         ],
@@ -170,18 +167,15 @@ def meaning_view(meaning: Meaning) -> dict[str, Any]:
 
 def nearness_view(
     nearness: Nearness, tiles: Mapping[int, Mapping[str, Any]], total: int
-) -> dict[str, Any] | None:
+) -> Json | None:
     """Typical and borderline items; None for a single item. tiles: by row."""
     if len(nearness.typical) < 2:
         return None
-    sampled = nearness.sampled < total
-    sample = (
-        f"; based on an even sample of {nearness.sampled:,} of {count(total, 'item')}"
-        if sampled
-        else ""
-    )
+    sample = ""
+    if nearness.sampled < total:
+        sample = f"; based on an even sample of {nearness.sampled:,} of {count(total, 'item')}"
 
-    def group(title: str, note: str, pairs: Iterable[tuple[int, float]]) -> dict[str, Any]:
+    def group(title: str, note: str, pairs: Iterable[tuple[int, float]]) -> Json:
         return {
             "title": title,
             "note": note,
@@ -208,7 +202,7 @@ def next_codes(
     pattern: Pattern,
     forced: bool,
     describe: Callable[[Pattern], dict],
-) -> dict[str, Any] | None:
+) -> Json | None:
     """The codes that follow a pattern, largest first. describe: what is known of one."""
     if not len(codes):
         return None
@@ -230,7 +224,7 @@ def next_codes(
     }
 
 
-def found_view(title: str, note: str, codes: Sequence[FoundCode], tiles: Tiles) -> dict[str, Any]:
+def found_view(title: str, note: str, codes: Sequence[FoundCode], tiles: Tiles) -> Json:
     """Codes that were found, best first."""
     return {
         "title": title,
@@ -252,7 +246,7 @@ def found_view(title: str, note: str, codes: Sequence[FoundCode], tiles: Tiles) 
 
 def guess_view(
     steps: Sequence[Group], codes: Sequence[int], forced: bool, tiles: Tiles
-) -> list[dict[str, Any]]:
+) -> list[Json]:
     """The steps of guessing a picture from its codes."""
     return [
         {
@@ -274,9 +268,7 @@ def guess_title(level: int, forced: bool) -> str:
     return f"{title}: the kind" if forced and level == 1 else title
 
 
-def groups_view(
-    groups: Sequence[Group], level: int, forced: bool, tiles: Tiles
-) -> list[dict[str, Any]]:
+def groups_view(groups: Sequence[Group], level: int, forced: bool, tiles: Tiles) -> list[Json]:
     """Groups of items that differ in the code at this level."""
     return [
         {
@@ -294,7 +286,7 @@ def groups_view(
 
 def health_view(
     health: Mapping[str, Any], buckets: Sequence[tuple[int, int]], forced: bool
-) -> dict[str, Any]:
+) -> Json:
     """Use of each level, and how many items share an ID. health: as `table_health` gives it.
     buckets: (items per ID, number of IDs)."""
     levels = [

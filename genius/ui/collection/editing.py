@@ -35,6 +35,13 @@ class Editing:
         self.editor = Editor(
             served.path, context.engine, served.copies and served.copies / served.name
         )
+        self.calls = (
+            self.add_items,
+            self.remove_items,
+            self.merge_segments,
+            self.keep_changes,
+            self.forget_changes,
+        )
 
     def editor_for_caller(self) -> Editor:
         """Raises UserError if the page is offered to its owner alone, and the visitor may be

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from genius.collections.listing import UNREADABLE, USED, FileReport, account
 from genius.index.check import EXPECTED_FAR, QUANTILE, Dataset, DriftReport
@@ -12,6 +11,7 @@ from genius.index.update import Added, Removed
 from genius.schema import Modality
 from genius.ui.common.formatting import (
     MODALITY_NAMES,
+    Json,
     cells,
     count,
     excerpt,
@@ -32,7 +32,7 @@ COMMANDS = (
 
 def contents_view(
     config: IndexConfig, datasets: Sequence[Dataset], size: int, names: Mapping[int, str]
-) -> dict[str, Any]:
+) -> Json:
     """Tables of what is indexed. size: bytes of all files. names: of datasets by number, as far as
     known.
     """
@@ -40,7 +40,7 @@ def contents_view(
     present = [modality for modality in Modality if total[modality]]
     added_column = ["added since"] if config.grown else []
 
-    def row(title: str, modalities: Sequence[int], added: int) -> list[dict[str, Any]]:
+    def row(title: str, modalities: Sequence[int], added: int) -> list[Json]:
         items = sum(modalities)
         kinds = [f"{modalities[modality]:,}" for modality in present]
         return cells(
@@ -81,7 +81,7 @@ def _title(dataset: Dataset, names: Mapping[int, str]) -> str:
     return f"added later ({title})" if dataset.items == dataset.added else title
 
 
-def verdict(drift: DriftReport, advice: Sequence[str]) -> dict[str, Any]:
+def verdict(drift: DriftReport, advice: Sequence[str]) -> Json:
     """Whether the collection still fits the trained IDs, in sentences."""
     fit = (
         "The added items fit the learned codes"
@@ -94,7 +94,7 @@ def verdict(drift: DriftReport, advice: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def drift_view(drift: DriftReport) -> dict[str, Any]:
+def drift_view(drift: DriftReport) -> Json:
     """The numbers behind the verdict."""
     buckets, all_buckets = drift.buckets, drift.all_buckets
     trained_far = added_far = ""
@@ -135,7 +135,7 @@ def _error(error: float | None) -> str:
     return "" if error is None else number(error, 4)
 
 
-def progress(done: int, items: int, left: float = 0) -> dict[str, Any]:
+def progress(done: int, items: int, left: float = 0) -> Json:
     """How much of an addition is done. left: seconds."""
     title = f"{done:,} of {count(items, 'item')} added"
     if left:
@@ -147,7 +147,7 @@ def progress(done: int, items: int, left: float = 0) -> dict[str, Any]:
     return message(f"{title}.") | {"done": done / max(items, 1)}
 
 
-def add_outcome(result: Added, kind: str, others: Sequence[FileReport]) -> dict[str, Any]:
+def add_outcome(result: Added, kind: str, others: Sequence[FileReport]) -> Json:
     """The outcome of adding items, and a line for what became of the files or texts, as `kind`
     names them.
 
@@ -182,7 +182,7 @@ def _examples(number: int, named: Sequence[str]) -> str:
     return "; ".join(named) + "; …" * (number > len(named))
 
 
-def remove_outcome(result: Removed) -> dict[str, Any]:
+def remove_outcome(result: Removed) -> Json:
     """The outcome of removing items."""
     unknown = result.unknown
     lines = [f"There is no item {id[:MAX_ID_LENGTH]}." for id in unknown[:MAX_UNKNOWN]]
@@ -194,7 +194,7 @@ def remove_outcome(result: Removed) -> dict[str, Any]:
     )
 
 
-def compact_outcome(merged: bool) -> dict[str, Any]:
+def compact_outcome(merged: bool) -> Json:
     return message(
         "All items are in one part (segment) now."
         if merged
@@ -202,12 +202,12 @@ def compact_outcome(merged: bool) -> dict[str, Any]:
     )
 
 
-def message(title: str, lines: Sequence[str] = ()) -> dict[str, Any]:
+def message(title: str, lines: Sequence[str] = ()) -> Json:
     """A sentence, with further lines."""
     return {"title": title, "lines": list(lines)}
 
 
-def read_only(run: Path) -> dict[str, Any]:
+def read_only(run: Path) -> Json:
     """The commands that edit the collection of a page that may not.
 
     run: its folder, of which only what lies below the current one is shown: visitors need not know

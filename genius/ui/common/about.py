@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from genius.schema import Modality
-from genius.ui.common.formatting import MODALITY_NAMES, count
+from genius.ui.common.formatting import MODALITY_NAMES, Json, count
+from genius.ui.runs import credits_file
 
-CREDITS = "CREDITS.md"  # of a run: where its pictures and texts come from
 MAX_LINE, MAX_PARAGRAPH = 100, 2_000  # characters of a title or instruction, and of a paragraph
 MAX_PARAGRAPHS, MAX_ASK = 12, 4
 COMMANDS = ("python -m training.folder FOLDER my-run", "python app.py --run my-run")
@@ -35,7 +35,7 @@ class About:
         """What is not a text, or too long, is left out or cut."""
         about = manifest.get("about")
         about = about if isinstance(about, Mapping) else {}
-        (title, *_) = [*_texts([about.get("title")], 1, MAX_LINE), ""]
+        title = next(iter(_texts([about.get("title")], 1, MAX_LINE)), "")
         paragraphs = _texts(about.get("paragraphs"), MAX_PARAGRAPHS, MAX_PARAGRAPH)
         asks = {
             name: _texts(about.get(name), MAX_ASK, MAX_LINE)
@@ -52,32 +52,12 @@ class About:
         }[query]
 
 
-def default_instruction(about: About, text: Any, image: object | None) -> str:
-    """The run's own instruction for a query that came without one, which does not say what kind of
-    result to find.
-    """
-    offered = about.instructions_for(Modality.of(text, image)) if text or image else ()
-    return offered[0] if offered else ""
-
-
-def credits_file(run: Path) -> Path | None:
-    """The list of credits of a run; None if there is none. A link is not followed: a run may come
-    from anywhere.
-    """
-    file = run / CREDITS
-    return file if file.is_file() and not file.is_symlink() else None
-
-
 def _texts(values: Any, most: int, longest: int) -> tuple[str, ...]:
-    texts = (
-        [value[:longest] for value in values if isinstance(value, str)]
-        if isinstance(values, list)
-        else []
-    )
-    return tuple(texts[:most])
+    listed = values if isinstance(values, list) else []
+    return tuple(value[:longest] for value in listed if isinstance(value, str))[:most]
 
 
-def about_view(about: About, items: Sequence[int]) -> dict[str, Any] | None:
+def about_view(about: About, items: Sequence[int]) -> Json | None:
     """What about.js draws; None for a run that says nothing about itself. items: their number for
     each Modality.
     """

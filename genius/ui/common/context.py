@@ -17,10 +17,10 @@ from genius.explore.map_data import Maps, read_maps
 from genius.explore.query_notes import query_notes
 from genius.index.store import Index
 from genius.run import Run
-from genius.schema import Query, SearchOptions, SearchResult
+from genius.schema import Modality, Query, SearchOptions, SearchResult
 from genius.search.engine import Engine
 from genius.search.retrieval import EncodedQueries
-from genius.ui.common.about import About, default_instruction
+from genius.ui.common.about import About
 
 if TYPE_CHECKING:
     from genius.ui.search.searches import Searches
@@ -28,20 +28,17 @@ if TYPE_CHECKING:
 ONLY_ADDED = "Only what was added since training was searched."
 
 
-Looks = Mapping[str, Callable[..., Any]]  # by address below the run, functions for GET (look.py)
-
-
 @dataclass(frozen=True)
 class Panel:
     """What a part of the page looks at and calls.
 
-    endpoints: public
-    functions that compute, from whose types and docstrings the API tab, gradio_client and MCP are
-    made. prepare: what to compute before visitors ask for it. calls: endpoints of the page alone,
-    which are not documented.
+    looks: functions for GET (look.py), by address below the run. endpoints: public functions that
+    compute, from whose types and docstrings the API tab, gradio_client and MCP are made. prepare:
+    what to compute before visitors ask for it. calls: endpoints of the page alone, which are not
+    documented.
     """
 
-    looks: Looks = field(default_factory=dict)
+    looks: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     endpoints: Sequence[Callable[..., Any]] = ()
     prepare: Sequence[Callable[[], object]] = ()
     calls: Sequence[Callable[..., Any]] = ()
@@ -59,6 +56,7 @@ class ServedRun:
     copies: Path | None = None
     about: About = field(default_factory=About)
     run_names: tuple[str, ...] = ()  # of all runs that are served, the first one at /
+    login: bool = False  # visitors sign in, and so may sign out
 
     @property
     def name(self) -> str:
@@ -71,6 +69,7 @@ class ServedRun:
         editable: bool = False,
         run_names: tuple[str, ...] = (),
         copies: Path | None = None,
+        login: bool = False,
     ) -> Self:
         """Raises UserError for a run that cannot be read, or cannot be written but is to be edited
         itself.
@@ -83,7 +82,8 @@ class ServedRun:
         manifest = Run(run).manifest
         collection = Path(str(manifest.get("collection", ""))).name
         about = About.read(run, manifest)
-        return cls(run, collection, read_examples(run), editable, copies, about, run_names)
+        examples = read_examples(run)
+        return cls(run, collection, examples, editable, copies, about, run_names, login)
 
 
 @dataclass(frozen=True)
@@ -139,10 +139,13 @@ class Context:
         return Searches(self)
 
     def default_instruction(self, text: Any, image: object | None) -> str:
-        """The run's own instruction for a query that came without one; none where the run reads
-        what is asked for.
+        """The run's own instruction for a query that came without one, which does not say what kind
+        of result to find; none where the run reads that from the words.
         """
-        return "" if self.engine.has_reader else default_instruction(self.served.about, text, image)
+        if self.engine.has_reader or not (text or image):
+            return ""
+        offered = self.served.about.instructions_for(Modality.of(text, image))
+        return next(iter(offered), "")
 
     def notes(self, query: Query, result: SearchResult, added: bool) -> list[str]:
         """What to know about a search, in sentences, for visitors and programs.

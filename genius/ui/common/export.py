@@ -12,7 +12,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from genius.schema import Item, SearchResult, provenance_of
 from genius.ui.common import formatting
 from genius.ui.common.context import LastQuery
+from genius.ui.common.formatting import Json
 
 OF_ITEM = ("id", "modality", "text")
 COLUMNS = (
@@ -46,7 +46,11 @@ FIELDS = {  # of the JSON file, where their names do not say enough
 }
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet computes texts that start with these
 
-FILE_NAME = "genius-search.html"
+TYPES = {
+    "csv": "text/csv;charset=utf-8",
+    "json": "application/json",
+    "html": "text/html;charset=utf-8",
+}
 ORDERS = {  # by `SearchResult.order`
     "score": "in the order of their generated IDs",
     "cosine": "re-ranked by similarity",
@@ -54,22 +58,9 @@ ORDERS = {  # by `SearchResult.order`
 }
 
 
-def exports(answers: Sequence[LastQuery], run: str) -> list[dict[str, str]]:
-    """Files with the results of one or more queries, which the browser can save; none without
-    results.
-    """
-    if not any(answer.result.hits for answer in answers):
-        return []
-    return save_files("genius-results", results_csv(answers), results_json(answers, run))
-
-
-def save_files(name: str, table: str, record: str) -> list[dict[str, str]]:
-    """A CSV and a JSON file, which the browser can save."""
-    kinds = (("CSV", "text/csv;charset=utf-8", table), ("JSON", "application/json", record))
-    return [
-        {"name": f"{name}.{label.lower()}", "label": label, "type": type, "text": text}
-        for label, type, text in kinds
-    ]
+def saved_file(name: str, form: str, text: str) -> dict[str, str]:
+    """What a browser saves as a file."""
+    return {"name": f"{name}.{form}", "type": TYPES[form], "text": text}
 
 
 def results_csv(answers: Sequence[LastQuery]) -> str:
@@ -77,14 +68,12 @@ def results_csv(answers: Sequence[LastQuery]) -> str:
     records = []
     for answer in answers:
         asked = {"query": answer.description, "instruction": answer.query.instruction}
-        for hit, fields in zip(
-            answer.result.hits, search_fields(answer.result)["hits"], strict=True
-        ):
-            records.append(asked | fields | {"log_prob": hit.log_prob})
+        for hit in search_fields(answer.result)["hits"]:
+            records.append(asked | hit | {"log_prob": sum(hit["log_probabilities"])})
     return csv_text(COLUMNS, records)
 
 
-def csv_text(columns: Sequence[str], records: Iterable[dict[str, Any]]) -> str:
+def csv_text(columns: Sequence[str], records: Iterable[Json]) -> str:
     """A table for spreadsheets: it begins with a byte order mark, or Excel would not read it as
     UTF-8, and texts that a spreadsheet would compute get an apostrophe. Codes are one text; what no
     column names is left out.
@@ -107,7 +96,7 @@ def results_json(answers: Sequence[LastQuery], run: str) -> str:
     return json.dumps(record, ensure_ascii=False, indent=1)
 
 
-def _search(answer: LastQuery) -> dict[str, Any]:
+def _search(answer: LastQuery) -> Json:
     query, options, result = answer.query, answer.options, answer.result
     return {
         "query": {
@@ -127,7 +116,7 @@ def _search(answer: LastQuery) -> dict[str, Any]:
     }
 
 
-def search_fields(result: SearchResult) -> dict[str, Any]:
+def search_fields(result: SearchResult) -> Json:
     """The answer to a query, as the API and the saved JSON have it."""
     return {
         "hits": [
@@ -167,14 +156,13 @@ def item_fields(item: Item) -> dict[str, str]:
 
 def saved_page(
     answers: Sequence[LastQuery],
+    strips: Sequence[Mapping[str, Any] | None],
     run: str,
     pictures: Mapping[int, bytes | None],
-    when: datetime,
-    strips: Sequence[Mapping[str, Any] | None] = (),
-    names: Mapping[str, str] | None = None,
+    names: Mapping[str, str],
 ) -> str:
-    """The file. pictures: thumbnails (WebP) of the results by row. strips: how the shown ID of each
-    search was generated, as the strip shows it. names: of codes by prefix, such as 0.17.
+    """The file. strips: how the shown ID of each search was generated, as the strip shows it.
+    pictures: thumbnails (WebP) of items by row. names: of codes by prefix, such as 0.17.
     """
     templates = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
@@ -183,15 +171,13 @@ def saved_page(
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    templates.globals |= {
-        "formatting": formatting,
-        "provenance_of": provenance_of,
-        "orders": ORDERS,
-    }
     return templates.get_template("saved_page.html").render(
-        searches=list(zip_longest(answers, strips)),
+        searches=list(zip(answers, strips, strict=True)),
         run=run,
         pictures=pictures,
-        when=f"{when:%d %B %Y, %H:%M}",
-        names=names or {},
+        when=f"{datetime.now():%d %B %Y, %H:%M}",
+        names=names,
+        formatting=formatting,
+        provenance_of=provenance_of,
+        orders=ORDERS,
     )

@@ -4,17 +4,21 @@ no model.
 
 import base64
 import io
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+import numpy as np
 from PIL import Image
 
+from genius.errors import UserError
+from genius.explore.items import describe_item, row_of
 from genius.index.store import Index
 from genius.schema import Item, Modality, Query, provenance_of, source_fields
+from genius.search.engine import Engine
 
+Json = dict[str, Any]  # an object as a script or a program reads it
 MODALITY_NAMES = {Modality.IMAGE: "Image", Modality.TEXT: "Text", Modality.PAIR: "Pair"}
 MODALITY_PLURALS = {Modality.IMAGE: "images", Modality.TEXT: "texts", Modality.PAIR: "pairs"}
 TARGET_ORDER = (Modality.TEXT, Modality.IMAGE, Modality.PAIR)  # of questions about a picture
@@ -38,21 +42,20 @@ LONGEST_EXCERPT = 200  # characters of a text on a tile
 LONGEST_NAME = 60  # characters of an item's name
 # fields of a source that name an item without a text, the best first
 NAMING_FIELDS = ("title", "category", "kind")
-MINUS = "\N{MINUS SIGN}"
-# of an ID, such as 0.17, as browsers send it
-PREFIX = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6}){0,63}")
+NEIGHBOURS = 8  # of an item, on its card
+PAGE_SIZE = 24  # items of a page
 
 
 def number(value: float, digits: int) -> str:
     """A fixed number of decimals, with a real minus sign, but none before zero."""
-    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", MINUS)
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 
 def count(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
-def cells(*row: str | tuple[str, float]) -> list[dict[str, Any]]:
+def cells(*row: str | tuple[str, float]) -> list[Json]:
     """A row of a table as table.js draws it: texts, or a text with a bar of a length from 0 to
     1.
     """
@@ -62,9 +65,7 @@ def cells(*row: str | tuple[str, float]) -> list[dict[str, Any]]:
     ]
 
 
-def table(
-    caption: str, columns: Sequence[str], rows: Sequence[list[dict[str, Any]]], note: str = ""
-) -> dict[str, Any]:
+def table(caption: str, columns: Sequence[str], rows: Sequence[list[Json]], note: str = "") -> Json:
     """A table as table.js draws it; rows of `cells`."""
     return {"caption": caption, "columns": columns, "rows": rows, "note": note}
 
@@ -73,7 +74,7 @@ def percent(share: float) -> str:
     """A share in percent, with as many digits as are useful."""
     if 0 < share < 0.001:
         return "<0.1 %"
-    return f"{share:.1%}".replace("%", " %") if share < 0.1 else f"{share:.0%}".replace("%", " %")
+    return f"{100 * share:.{1 if share < 0.1 else 0}f} %"
 
 
 def milliseconds(spent: float) -> str:
@@ -107,14 +108,9 @@ def shared_prefix(first: Sequence[int], second: Sequence[int]) -> int:
     return next(different, min(len(first), len(second)))
 
 
-def identifier(codes: Sequence[int], query_codes: Sequence[int]) -> dict[str, Any]:
+def identifier(codes: Sequence[int], query_codes: Sequence[int]) -> Json:
     """An ID and how much of it is the query's own."""
     return {"codes": [int(code) for code in codes], "shared": shared_prefix(codes, query_codes)}
-
-
-def is_prefix(value: Any) -> bool:
-    """Whether a value that a browser sent is a prefix of codes, such as 0.17."""
-    return isinstance(value, str) and PREFIX.fullmatch(value) is not None
 
 
 def excerpt(text: str, longest: int) -> str:
@@ -151,7 +147,7 @@ def picture_of(id: str) -> str:
     return f"items/{quote(id, safe='')}/picture"
 
 
-def item_view(item: Item) -> dict[str, Any]:
+def item_view(item: Item) -> Json:
     """An item as panels draw it: its id, modality, text, label, picture and provenance."""
     return {
         "id": item.id,
@@ -189,7 +185,7 @@ def is_web_address(text: str) -> bool:
         return False
 
 
-def tile(row: int, item: Item, figure: str = "") -> dict[str, Any]:
+def tile(row: int, item: Item, figure: str = "") -> Json:
     """An item small enough for a grid, its text cut; figure: a number to show with it."""
     view = item_view(item)
     text = view["text"]
@@ -198,10 +194,34 @@ def tile(row: int, item: Item, figure: str = "") -> dict[str, Any]:
     return {"row": row, **view, "text": text, "figure": figure}
 
 
-def tiles(index: Index, rows: Sequence[int]) -> list[dict[str, Any]]:
+def tiles(index: Index, rows: Sequence[int]) -> list[Json]:
     """The tiles of the items at these rows, with their codes."""
     found = zip(rows, index.items(rows), index.codes(rows).tolist(), strict=True)
     return [tile(row, item) | {"codes": codes} for row, item, codes in found]
+
+
+def item_card(engine: Engine, id: Any) -> Json:
+    """An item with its ID and its nearest neighbours. Raises UserError if there is no such item."""
+    known = describe_item(engine, row_of(engine.index, id), NEIGHBOURS)
+    return {
+        **item_view(known["item"]),
+        **{name: known[name] for name in ("codes", "facts", "exact")},
+        "neighbours": [
+            item_view(near["item"]) | {"figure": number(near["cosine"], 3), "row": near["row"]}
+            for near in known["neighbours"]
+        ],
+    }
+
+
+def page_of(rows: np.ndarray, page: int) -> tuple[list[int], int, int]:
+    """Some of the rows (n,), on which page they are, and how many pages there are: the last one
+    where there are fewer. Raises UserError for no page.
+    """
+    if page < 0:
+        raise UserError("There is no such page; reload the page.")
+    pages = -(-len(rows) // PAGE_SIZE)
+    page = max(0, min(page, pages - 1))
+    return rows[page * PAGE_SIZE : (page + 1) * PAGE_SIZE].tolist(), page, pages
 
 
 def describe_query(query: Query, longest: int = 60, part: bool = False) -> str:
@@ -214,11 +234,9 @@ def describe_query(query: Query, longest: int = 60, part: bool = False) -> str:
     return " and ".join(words + [picture] * (query.image is not None))
 
 
-def suggest_instructions(
-    instructions: Iterable[tuple[Modality, Modality, str]], query: Modality | None
-) -> list[str]:
-    """All instructions, each once; those for the modality of the query come first."""
-    ordered = sorted(instructions, key=lambda entry: (entry[0] != query, entry[1]))
+def suggest_instructions(instructions: Iterable[tuple[Modality, Modality, str]]) -> list[str]:
+    """All instructions, each once, by what they ask for."""
+    ordered = sorted(instructions, key=lambda entry: entry[1])
     return list(dict.fromkeys(text for _, _, text in ordered))
 
 

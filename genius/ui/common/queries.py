@@ -18,7 +18,6 @@ from genius.ui.security import UPLOAD_LIFETIME
 
 TARGETS = {"any": None} | {modality.name.lower(): modality for modality in Modality}
 KINDS = {Modality.IMAGE: "Pictures", Modality.TEXT: "Texts", Modality.PAIR: "Both"}  # of results
-SCOPES = {"everything": False, "added": True}  # what is searched: only what was added?
 EDGES = ("left", "top", "right", "bottom")
 MAX_CACHED_UPLOADS = 8  # decoded uploads, at most 3 MB each
 LARGEST_SIDE = 1_024  # pixels of a query's picture; it bounds memory under load
@@ -76,11 +75,11 @@ def target_of(name: Any) -> Modality | None:
     return TARGETS[name]
 
 
-def present_targets(index: Index) -> list[tuple[str, str]]:
-    """(label, one of TARGETS) of each choice that finds something in the index."""
+def present_targets(index: Index) -> list[dict[str, str]]:
+    """Name and value (one of TARGETS) of each choice that finds something in the index."""
     present = map(Modality, np.flatnonzero(np.bincount(index.modalities)).tolist())
-    chosen = ((KINDS[modality], modality.name.lower()) for modality in present)
-    return [("Auto", "any"), *chosen]
+    chosen = [{"name": KINDS[kind], "value": kind.name.lower()} for kind in present]
+    return [{"name": "Auto", "value": "any"}, *chosen]
 
 
 def part_of(value: Any) -> Part | None:

@@ -18,9 +18,9 @@ from genius.explore.map_data import COMMAND, Maps
 from genius.explore.map_points import Choice, MapPoints, nearest_points
 from genius.schema import UNREAD, Query
 from genius.search.checks import check_query
-from genius.ui.common.context import Context, Looks, Panel
-from genius.ui.common.export import OF_ITEM, csv_text, item_fields, save_files
-from genius.ui.common.item_card import item_card_view
+from genius.ui.common.context import Context, Panel
+from genius.ui.common.export import OF_ITEM, csv_text, item_fields, saved_file
+from genius.ui.common.formatting import Json, item_card
 from genius.ui.map import view
 
 MAX_CORNERS = 200  # of an area
@@ -36,14 +36,17 @@ def panel(context: Context) -> Panel:
         missing = {"missing": context.maps, "command": COMMAND}
         return Panel({"map": lambda: missing}, [], [])
     on_map = Map(context, context.maps)
-    looks: Looks = {
-        "map": on_map.on_map,
-        "map/places": on_map.on_places,
-        "map/colors": on_map.on_colors,
-        "map/chosen": on_map.on_chosen,
-        "map/point": on_map.on_point,
-    }
-    return Panel(looks, [on_map.map_results], [on_map.prepare])
+    return Panel(
+        {
+            "map": on_map.on_map,
+            "map/places": on_map.on_places,
+            "map/colors": on_map.on_colors,
+            "map/chosen": on_map.on_chosen,
+            "map/point": on_map.on_point,
+        },
+        [on_map.map_results],
+        [on_map.prepare],
+    )
 
 
 class Map:
@@ -77,7 +80,7 @@ class Map:
         for at in range(len(self.depths)):
             self.places(at)
 
-    def on_map(self) -> dict[str, Any]:
+    def on_map(self) -> Json:
         """All that the map needs but the places: views, regions, and what each point is."""
         points = self.points
         return view.map_view(
@@ -96,7 +99,7 @@ class Map:
             )
         return self.depths.index(keep)
 
-    def on_colors(self, by: str, level: int = 1) -> dict[str, Any]:
+    def on_colors(self, by: str, level: int = 1) -> Json:
         """The group of each point: by dataset, or by the code of a level."""
         points = self.points
         levels = len(self.engine.index.code_sizes)
@@ -115,13 +118,13 @@ class Map:
         label = self.namer.label(pattern) if len(pattern) == 2 else ""
         return " ".join(filter(None, (str(pattern[-1]), label)))
 
-    def on_point(self, number: int) -> dict[str, Any]:
+    def on_point(self, number: int) -> Json:
         """The item of a point."""
         points = self.points
         if not 0 <= number < len(points.rows):
             raise UserError("That point does not exist; reload the page.")
         (item,) = self.engine.index.items(points.rows[[number]])
-        return item_card_view(self.engine, item.id)
+        return item_card(self.engine, item.id)
 
     def on_chosen(
         self,
@@ -134,7 +137,7 @@ class Map:
         area: str = "",
         keep: int = 0,
         form: str = "",
-    ) -> dict[str, Any]:
+    ) -> Json:
         """The points that all choices have in common, and what their items are; with form csv or
         json the first MAX_SAVED items as a file.
         """
@@ -143,11 +146,8 @@ class Map:
             raise UserError("That region does not exist; reload the page.")
         rows = self._rows_of(items) if items else None
         if words:
-            rows = (
-                self._rows_for(words)
-                if rows is None
-                else np.intersect1d(rows, self._rows_for(words))
-            )
+            fitting = self._rows_for(words)
+            rows = fitting if rows is None else np.intersect1d(rows, fitting)
         choice = Choice(
             None if region < 0 else region,
             parse_pattern(code, index.code_sizes),
@@ -167,15 +167,11 @@ class Map:
             item_fields(item) | {"codes": codes}
             for item, codes in zip(index.items(rows), index.codes(rows).tolist(), strict=True)
         ]
-        files = save_files(
-            "genius-map",
-            csv_text((*OF_ITEM, "codes"), records),
-            json.dumps(records, ensure_ascii=False),
-        )
-        for file in files:
-            if file["label"].lower() == form:
-                return file
-        raise UserError(f"Items are saved as csv or json, not as {quoted(form)}.")
+        if form not in ("csv", "json"):
+            raise UserError(f"Items are saved as csv or json, not as {quoted(form)}.")
+        table = csv_text((*OF_ITEM, "codes"), records)
+        text = table if form == "csv" else json.dumps(records, ensure_ascii=False)
+        return saved_file("genius-map", form, text)
 
     def _rows_of(self, items: str) -> np.ndarray:
         rows = self.engine.index.rows_of(items.split(",")[:MAX_ITEMS])

@@ -2,7 +2,6 @@
 
 import base64
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from genius.explore.playing import typical_rows
 from genius.explore.word_fits import MIXED, spread
 from genius.index.store import Index
 from genius.schema import Modality
-from genius.ui.common.formatting import MODALITY_NAMES, count, percent, tiles
+from genius.ui.common.formatting import MODALITY_NAMES, Json, count, percent, tiles
 
 SCALE = 30_000  # integer of the edge of a map; spread points may lie a little beyond it
 LOOKED_AT = 4_000  # items of a choice that words are tried on
@@ -29,7 +28,7 @@ def packed(values: np.ndarray, kind: str) -> str:
     return base64.b64encode(np.ascontiguousarray(whole.astype(kind)).tobytes()).decode()
 
 
-def map_view(maps: Maps, points: MapPoints, index: Index, levels: int) -> dict[str, Any]:
+def map_view(maps: Maps, points: MapPoints, index: Index, levels: int) -> Json:
     """Views, regions, and what each point is."""
     numbers = np.unique(points.datasets).tolist()
     names = {
@@ -77,7 +76,7 @@ def sentence(points: MapPoints, total: int) -> str:
     return drawn if points.whole else f"{drawn} of {total:,}, an even sample over all codes"
 
 
-def region_view(region: Region) -> dict[str, Any]:
+def region_view(region: Region) -> Json:
     return {
         "tier": region.tier,
         "parent": region.parent,
@@ -90,7 +89,7 @@ def region_view(region: Region) -> dict[str, Any]:
     }
 
 
-def moved(one: View, maps: Maps) -> list[dict[str, Any]]:
+def moved(one: View, maps: Maps) -> list[Json]:
     """The regions whose neighbours changed most."""
 
     def name(number: int | None) -> str:
@@ -108,7 +107,7 @@ def moved(one: View, maps: Maps) -> list[dict[str, Any]]:
     ]
 
 
-def colors_view(values: np.ndarray, label: Callable[[int], str]) -> dict[str, Any]:
+def colors_view(values: np.ndarray, label: Callable[[int], str]) -> Json:
     """The groups of the most frequent values; all others are one more."""
     distinct, number, counts = np.unique(values, return_inverse=True, return_counts=True)
     order = np.argsort(-counts, kind="stable")
@@ -125,7 +124,7 @@ def colors_view(values: np.ndarray, label: Callable[[int], str]) -> dict[str, An
     }
 
 
-def chosen_view(namer: CodeNamer, points: MapPoints, chosen: np.ndarray) -> dict[str, Any]:
+def chosen_view(namer: CodeNamer, points: MapPoints, chosen: np.ndarray) -> Json:
     """What the chosen points (c,) are."""
     index = points.index
     rows = points.rows[chosen]
@@ -156,7 +155,7 @@ def chosen_view(namer: CodeNamer, points: MapPoints, chosen: np.ndarray) -> dict
     }
 
 
-def codes_view(namer: CodeNamer, points: MapPoints, chosen: np.ndarray) -> list[dict[str, Any]]:
+def codes_view(namer: CodeNamer, points: MapPoints, chosen: np.ndarray) -> list[Json]:
     """The codes that most of the chosen items have, where the first one is the kind those after
     it.
     """

@@ -1,33 +1,152 @@
 """The searches that a page names in its address and in its calls, and their answers.
 
-A search is named by all that it consists of. Its answer is kept for a while only so that what is
-asked about it next (why, steps, blend, map) need not search again.
+A search is named by all that it consists of. Browsers keep it and send it, so all of it is checked.
+Its answer is kept for a while only so that what is asked about it next (why, steps, blend, map)
+need not search again.
 """
 
 import json
-import threading
-from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, Self
 
 from PIL.Image import Image
 
 from genius.errors import UserError, quoted
-from genius.examples import find_example
+from genius.examples import Example, find_example
 from genius.explore.items import item_query, row_of
-from genius.schema import Hit, Modality, Query, SearchOptions
-from genius.ui.common import formatting
+from genius.schema import Hit, Item, Modality, Query, SearchOptions
+from genius.search.checks import MAX_TEXT
+from genius.search.engine import Engine
 from genius.ui.common.context import Context, LastQuery
-from genius.ui.common.queries import SCOPES, UploadCache, part_of, target_of, upload_path
+from genius.ui.common.formatting import (
+    Json,
+    describe_query,
+    item_label,
+    picture_address,
+    picture_of,
+    small_copy,
+)
+from genius.ui.common.queries import UploadCache, part_of, target_of, upload_path
 from genius.ui.monitoring import record_search
-from genius.ui.search.asked import Asked, SearchRequest, setting_defaults
 
+TEXTS = ("q", "instruction", "item", "picture", "example", "upload", "reading")
+SCOPES = {"everything": False, "added": True}  # what is searched: only what was added?
 RESULTS_PER_COLUMN = 4  # results of each instruction if several are shown side by side
 KEPT = 32  # searches whose answers are kept, with their traces
 NOTHING = "Type a description, add a picture, or both."
 
 Answers = tuple[LastQuery, ...]  # one, or one for each instruction of an example
+
+
+def setting_defaults(engine: Engine) -> Json:
+    """The run's own values of the settings, by their names in an address."""
+    return {
+        "beams": 50,
+        "results": 10,
+        "order": "cosine" if engine.index.fused is None else "fused",
+        "by": "both" if engine.has_codewords else "generate",
+        "kind": "any",
+        "weight": engine.decoder.config.decoder_weight,
+        "in": "everything",
+    }
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What asks for a search: the address of the page and the history have its fields."""
+
+    q: str = ""  # the words
+    instruction: str = ""
+    item: str = ""  # id of the item that is the query
+    picture: str = ""  # id of the item whose picture is searched with
+    # place of the run's example that is asked, with its picture and all its instructions
+    example: str = ""
+    upload: str = ""  # file of the visitor's own picture
+    reading: str = ""  # that was chosen in place of the one that was read
+    part: Any = None  # of the upload, if not all of it is searched
+    settings: Mapping[str, Any] = field(default_factory=dict)  # by name
+
+    @classmethod
+    def read(cls, sent: Any, defaults: Mapping[str, Any]) -> Self:
+        """Of what a browser sends, texts of bounded length; nothing of what is no search.
+
+        defaults: of the settings. What is no number stays a text, which a search refuses.
+        """
+        fields = sent if isinstance(sent, dict) else {}
+        texts = {
+            name: str(value)[: MAX_TEXT + 1] for name, value in fields.items() if value is not None
+        }
+        settings = dict(defaults)
+        for name in defaults.keys() & texts.keys():
+            settings[name] = texts[name]
+            with suppress(ValueError):
+                settings[name] = type(defaults[name])(texts[name])
+        asked = {name: texts[name] for name in TEXTS if name in texts}
+        return cls(**asked, part=fields.get("part"), settings=settings)
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """The queries of a search, and what they were made from."""
+
+    queries: Sequence[Query]  # one, or one for each instruction of an example
+    asked: Asked = Asked()
+    example: Example | None = None
+    item: Item | None = None  # that is the query
+    row: int | None = None  # of that item in the index
+
+    @property
+    def query(self) -> Query:
+        """The only query, or the first of several."""
+        return self.queries[0]
+
+    @property
+    def instruction(self) -> str:
+        """What the form shows as the instruction: what was typed, or that of an example's only
+        query.
+        """
+        if not self.example:
+            return self.asked.instruction
+        return self.query.instruction if len(self.queries) == 1 else ""
+
+    @property
+    def picture_address(self) -> str:
+        """Where the picture of the query is, if it is no upload."""
+        if self.example and self.example.picture:
+            return f"examples/{self.asked.example}/picture"
+        if self.item:
+            return picture_address(self.item) or ""
+        return self.asked.picture and picture_of(self.asked.picture)
+
+    @property
+    def title(self) -> str:
+        """What stands above the results of an example, or of an item that is the query."""
+        if self.example:
+            return self.example.title
+        return f"Like {describe_query(self.query)}" if self.item else ""
+
+    @property
+    def past(self) -> str:
+        """What was asked, in words, for the history."""
+        if self.example:
+            return f"Example “{self.example.title}”"
+        if self.item:
+            return f"Like {quoted_label(self.item)}"
+        return describe_query(self.query, longest=120)
+
+    def describe(self, query: Query) -> str:
+        """One of the queries in a few words."""
+        if self.item:
+            return f"the item {quoted_label(self.item)}"
+        return describe_query(query, part=bool(self.asked.part))
+
+
+def quoted_label(item: Item) -> str:
+    """What an item is called, in quotes if that is a text."""
+    return f"“{item_label(item)}”" if item.text else item_label(item)
 
 
 class Searches:
@@ -36,31 +155,46 @@ class Searches:
     def __init__(self, context: Context):
         self.context = context
         self.engine = context.engine
-        self.served = context.served
         self.uploads = UploadCache()
-        self._kept: OrderedDict[str, tuple[SearchRequest, Answers]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._answered = lru_cache(KEPT)(self._answer)
+
+    def answered(self, search: Any) -> tuple[SearchRequest, Answers]:
+        """The queries of a search, and their answers. Raises UserError."""
+        return self._answered(
+            json.dumps(search, sort_keys=True, default=str), self.engine.index.folder.name
+        )
 
     def answers(self, search: Any) -> Answers:
         """The answers to a search. Raises UserError."""
         return self.answered(search)[1]
 
-    def answered(self, search: Any) -> tuple[SearchRequest, Answers]:
-        """The queries of a search, and their answers. Raises UserError."""
-        key = json.dumps([search, self.engine.index.folder.name], sort_keys=True, default=str)
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key]
-        defaults = setting_defaults(self.engine)
-        asked = Asked.read(search, defaults)
+    def hit(self, search: Any, column: int, id: str) -> tuple[LastQuery, Hit]:
+        """A result of a search. Raises UserError if there is none."""
+        answers = self.answers(search)
+        if 0 <= column < len(answers):
+            for hit in answers[column].result.hits:
+                if hit.item.id == id:
+                    return answers[column], hit
+        raise UserError("That result is no longer there; search again.")
+
+    def _answer(self, sent: str, version: str) -> tuple[SearchRequest, Answers]:
+        """sent: a search as JSON. version: of the index."""
+        asked = Asked.read(json.loads(sent), setting_defaults(self.engine))
         request = self.request(asked)
-        found = request, self._answer(request, asked.setting_values(defaults))
-        with self._lock:
-            self._kept[key] = found
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-        return found
+        query = request.query
+        options = search_options(asked.settings, len(request.queries) > 1)
+        with record_search(query, self.engine.resolved(options).mode, len(request.queries)):
+            if request.row is None or self.engine.has_encoder:
+                results = self.engine.search(request.queries, options)
+            else:
+                vectors = self.engine.vectors_of(request.row)
+                results = self.engine.search_encoded(vectors, options)
+        # shown in a saved page, and never searched again
+        small = small_copy(query.image) if isinstance(query.image, Image) else None
+        return request, tuple(
+            LastQuery(request.describe(one), replace(one, image=small), options, result, version)
+            for one, result in zip(request.queries, results, strict=True)
+        )
 
     def request(self, asked: Asked) -> SearchRequest:
         """The queries of a search, with an instruction of the run where it has none.
@@ -69,7 +203,7 @@ class Searches:
         """
         index = self.engine.index
         if asked.example:
-            example = find_example(asked.example, self.served.examples)
+            example = find_example(asked.example, self.context.served.examples)
             return SearchRequest(example.queries, asked, example)
         if asked.item:
             row = row_of(index, asked.item)
@@ -84,10 +218,9 @@ class Searches:
         if image is None and not asked.q.strip():
             raise UserError(NOTHING)
         used = asked.instruction or self.context.default_instruction(asked.q, image)
-        query = Query(asked.q, image, used, asked.reading)
-        return SearchRequest([query], asked)
+        return SearchRequest([Query(asked.q, image, used, asked.reading)], asked)
 
-    def item_picture(self, id: Any) -> Image:
+    def item_picture(self, id: str) -> Image:
         """The picture of an item. Raises UserError if it has none, or was removed."""
         with suppress(UserError):
             image = item_query(self.engine.index, row_of(self.engine.index, id)).image
@@ -98,43 +231,12 @@ class Searches:
             "another picture."
         )
 
-    def _answer(self, request: SearchRequest, settings: dict[str, Any]) -> Answers:
-        """Search for each query of a request. Raises UserError."""
-        several = len(request.queries) > 1
-        options = search_options(settings, at_most=RESULTS_PER_COLUMN if several else None)
-        query = request.query
-        traced = replace(options, trace=True)
-        mode = self.engine.resolved(options).mode
-        with record_search(query, mode, len(request.queries)):
-            if request.row is None or self.engine.has_encoder:
-                results = self.engine.search(request.queries, traced)
-            else:
-                vectors = self.engine.vectors_of(request.row)
-                results = self.engine.search_encoded(vectors, traced)
-        # shown in a saved page, and never searched again
-        small = formatting.small_copy(query.image) if isinstance(query.image, Image) else None
-        version = self.engine.index.folder.name
-        return tuple(
-            LastQuery(
-                request.describe(asked), replace(asked, image=small), options, result, version
-            )
-            for asked, result in zip(request.queries, results, strict=True)
-        )
 
-    def hit(self, search: Any, column: int, id: str) -> tuple[LastQuery, Hit]:
-        """A result of a search. Raises UserError if there is none."""
-        answers = self.answers(search)
-        if 0 <= column < len(answers):
-            for hit in answers[column].result.hits:
-                if hit.item.id == id:
-                    return answers[column], hit
-        raise UserError("That result is no longer there; search again.")
-
-
-def search_options(settings: dict[str, Any], at_most: int | None = None) -> SearchOptions:
+def search_options(settings: Mapping[str, Any], several: bool) -> SearchOptions:
     """The options of a search, from the values of the settings.
 
-    at_most: limit of results. Raises UserError for an unknown kind or scope.
+    several: queries, of each of which there are few results. Raises UserError for an unknown kind
+    or scope.
     """
     scope, k = settings["in"], settings["results"]
     if scope not in SCOPES:
@@ -143,10 +245,11 @@ def search_options(settings: dict[str, Any], at_most: int | None = None) -> Sear
         )
     return SearchOptions(
         beams=settings["beams"],
-        k=min(k, at_most) if at_most and type(k) is int else k,
+        k=min(k, RESULTS_PER_COLUMN) if several and type(k) is int else k,
         mode=settings["by"],
         order=settings["order"],
         modality=target_of(settings["kind"]),
         decoder_weight=settings["weight"],
+        trace=True,
         added=SCOPES[scope],
     )

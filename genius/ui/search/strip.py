@@ -19,7 +19,7 @@ from genius.schema import Hit, Item, Modality, SearchResult
 from genius.search.engine import Engine
 from genius.trie.code_table import CodeTable
 from genius.ui.common.context import LastQuery
-from genius.ui.common.formatting import MODALITY_NAMES, count, tile
+from genius.ui.common.formatting import MODALITY_NAMES, Json, count, tile
 
 WHAT_IF_RESULTS = 12
 MOST_BRANCHES = 9  # codes that are replaced one after the other
@@ -38,76 +38,74 @@ MEANING = (
 
 
 def follow(
-    namer: CodeNamer, answers: tuple[LastQuery, ...], column: int, rank: int | None
-) -> dict[str, Any] | None:
-    """The strip for one of the answers; nothing if nothing was traced.
-
-    rank: of the result whose ID is shown, or None for the best generated ID. Raises UserError if
-    there is none, or if the collection has changed since.
-    """
-    original = original_narrowing(namer, answers, column, rank)
-    return (
-        None if original is None else strip_data(namer, answers, column, rank, original, original)
-    )
-
-
-def original_narrowing(
-    namer: CodeNamer, answers: tuple[LastQuery, ...], column: int, rank: int | None
-) -> Narrowing | None:
-    """As `follow`, before it is drawn."""
-    if not 0 <= column < len(answers):
-        raise UserError(STALE_STEP)
-    answer = answers[column]
-    result = answers[column].result
-    answer.check_version(namer.engine.index)
-    if result.trace is None or not (result.hits or result.generated):
-        return None
-    hit = None if rank is None else next((hit for hit in result.hits if hit.rank == rank), None)
-    if (hit is None) != (rank is None):
-        raise UserError(STALE_STEP)
-    return narrowed(namer.engine, answer, result, hit.codes if hit else best_codes(result))
-
-
-def branched(
     namer: CodeNamer,
     answers: tuple[LastQuery, ...],
     column: int,
     rank: int | None,
-    branches: Sequence[Any],
-) -> dict[str, Any]:
-    """The strip and the results if the search had chosen other codes: [level, code], one after the
-    other. Raises UserError for a code that the search did not consider there, or if the collection
-    has changed since.
+    branches: Sequence[Any] = (),
+) -> Json:
+    """The strip for one of the answers (None if nothing was traced), and what is found if the
+    search had chosen other codes.
+
+    rank: of the result whose ID is shown, or None for the best generated ID. branches: other codes
+    as [level, code], one after the other. Raises UserError if there is no such result, for a code
+    that the search did not consider there, or if the collection has changed since.
     """
-    engine = namer.engine
-    original = original_narrowing(namer, answers, column, rank)
-    current = original
-    found = None
-    level = 0
-    for branch in list(branches)[:MOST_BRANCHES]:
-        valid = (
-            isinstance(branch, list) and len(branch) == 2 and all(type(n) is int for n in branch)
-        )
-        if current is None or not valid:
+    if not 0 <= column < len(answers):
+        raise UserError(STALE_STEP)
+    answer = answers[column]
+    result = answer.result
+    answer.check_version(namer.engine.index)
+    hit = next((hit for hit in result.hits if hit.rank == rank), None)
+    if result.trace is None or not (result.hits or result.generated):
+        if branches:
             raise UserError(STALE_STEP)
+        return {"strip": None, "found": None}
+    if (hit is None) != (rank is None):
+        raise UserError(STALE_STEP)
+    codes = hit.codes if hit else best_codes(result)
+    original = current = narrowed(namer.engine, answer, result, codes)
+    found, replaced = None, None
+    for branch in branches[:MOST_BRANCHES]:
+        level, code = checked_branch(branch, current)
+        replaced = level, original.codes[level]
+        current, found = branched(namer.engine, answer, current, level, code)
+    typical = typical_rows(namer, code_table(namer.engine, answer), current)
+    rows = {row for step in current.steps for row in step.shown} | {*current.shown}
+    shown = strip(
+        current,
+        items_by_row(namer.engine, rows | {*typical.values()}),
+        namer.forced,
+        levels=len(result.query_codes),
+        hits=result.hits,
+        replaced=replaced,
+        typical=typical,
+    )
+    shown |= {"column": column, "rank": rank or 0}
+    shown["paths"] = paths(answers, column, rank, replaced is not None)
+    return {"strip": shown, "found": found}
+
+
+def checked_branch(branch: Any, current: Narrowing) -> tuple[int, int]:
+    """Level and code. Raises UserError for what the search did not consider."""
+    if isinstance(branch, list) and len(branch) == 2 and all(type(n) is int for n in branch):
         level, code = branch
-        if not 0 <= level < len(current.steps):
-            raise UserError(STALE_STEP)
-        if code not in {other.code for other in current.steps[level].others}:
-            raise UserError(STALE_STEP)
-        answer = answers[column]
-        prefix = (*current.codes[:level], code)
-        k = min(answer.options.k, WHAT_IF_RESULTS)
-        options = replace(answer.options, k=k, trace=True, prefix=prefix)
-        (result,) = engine.search_encoded(answer.encoded, options)
-        after = narrowed(engine, answer, result, best_codes(result))
-        current = current.branched(level, code, after)
-        found = what_if_results(result, prefix, after)
-    assert original is not None and current is not None
-    return {
-        "strip": strip_data(namer, answers, column, rank, original, current, level),
-        "found": found,
-    }
+        steps = current.steps[level : level + 1] if level >= 0 else ()
+        if code in {other.code for step in steps for other in step.others}:
+            return level, code
+    raise UserError(STALE_STEP)
+
+
+def branched(
+    engine: Engine, answer: LastQuery, current: Narrowing, level: int, code: int
+) -> tuple[Narrowing, Json]:
+    """What follows, and is found, with another code at a level."""
+    prefix = (*current.codes[:level], code)
+    k = min(answer.options.k, WHAT_IF_RESULTS)
+    options = replace(answer.options, k=k, prefix=prefix)
+    (result,) = engine.search_encoded(answer.encoded, options)
+    after = narrowed(engine, answer, result, best_codes(result))
+    return current.branched(level, code, after), what_if_results(result, prefix, after)
 
 
 def best_codes(result: SearchResult) -> tuple[int, ...]:
@@ -119,41 +117,13 @@ def narrowed(
     engine: Engine, answer: LastQuery, result: SearchResult, codes: Sequence[int]
 ) -> Narrowing:
     """How an ID narrows down what may be found; result: of the answer, or of a what-if of it."""
-    return narrowing(
-        result, code_table(engine, answer), codes, engine.code_log_probs(result.z, codes)
-    )
+    log_probs = engine.code_log_probs(result.z, codes)
+    return narrowing(result, code_table(engine, answer), codes, log_probs)
 
 
 def code_table(engine: Engine, answer: LastQuery) -> CodeTable:
     """The IDs among which the answer was generated."""
     return CodeTable(engine.snapshots.current.pool_of(answer.options).table)
-
-
-def strip_data(
-    namer: CodeNamer,
-    answers: tuple[LastQuery, ...],
-    column: int,
-    rank: int | None,
-    original: Narrowing,
-    current: Narrowing,
-    level: int | None = None,
-) -> dict[str, Any]:
-    """What the strip shows. level: at which a what-if replaced the code."""
-    engine = namer.engine
-    answer = answers[column]
-    typical = typical_rows(namer, code_table(engine, answer), current)
-    rows = {row for step in current.steps for row in step.shown} | {*current.shown}
-    shown = strip(
-        current,
-        items_by_row(engine, rows | {*typical.values()}),
-        engine.first_code_is_modality,
-        levels=len(answer.result.query_codes),
-        hits=answer.result.hits,
-        replaced=None if level is None else (level, original.codes[level]),
-        typical=typical,
-    )
-    shown |= {"column": column, "rank": rank or 0}
-    return shown | {"paths": paths(answers, column, rank, level is not None)}
 
 
 def typical_rows(
@@ -168,24 +138,17 @@ def typical_rows(
         for other in step.others
     ]
     names = {prefix: name for prefix in prefixes if (name := namer.name(prefix)) and name.pictures}
-    nearest = dict(
-        zip(
-            names,
-            namer.engine.index.rows_of([name.pictures[0] for name in names.values()]),
-            strict=True,
-        )
-    )
+    nearest = namer.engine.index.rows_of([name.pictures[0] for name in names.values()])
+    known = {prefix: row for prefix, row in zip(names, nearest.tolist(), strict=True) if row >= 0}
     return {
-        prefix: int(row)
-        if (row := nearest.get(prefix, -1)) >= 0
-        else sample(table.match(prefix))[0]
+        prefix: known[prefix] if prefix in known else sample(table.match(prefix))[0]
         for prefix in prefixes
     }
 
 
 def paths(
     answers: tuple[LastQuery, ...], column: int, rank: int | None, is_branch: bool
-) -> list[dict[str, Any]]:
+) -> list[Json]:
     """What else may be shown: of several searches each, of a single one the ID of the first result
     and the best one of all; after a what-if the way back.
     """
@@ -221,9 +184,7 @@ def items_by_row(engine: Engine, rows: set[int]) -> dict[int, Item]:
     return dict(zip(ordered, engine.index.items(ordered), strict=True))
 
 
-def what_if_results(
-    result: SearchResult, prefix: tuple[int, ...], after: Narrowing
-) -> dict[str, Any]:
+def what_if_results(result: SearchResult, prefix: tuple[int, ...], after: Narrowing) -> Json:
     """The results of a what-if, as tiles."""
     beginning = " · ".join(map(str, prefix))
     possible = count(after.steps[len(prefix) - 1].chosen.items, "item")
@@ -243,7 +204,7 @@ def strip(
     hits: Sequence[Hit] = (),
     replaced: tuple[int, int] | None = None,
     typical: Mapping[tuple[int, ...], int] | None = None,
-) -> dict[str, Any]:
+) -> Json:
     """What strip.js draws of an ID. items: by row, of all rows that are shown.
 
     levels: codes of an ID. hits: of the search. replaced: level and code that the search itself
@@ -301,7 +262,7 @@ def column(
     forced: bool,
     typical: Mapping[tuple[int, ...], int],
     beam: Sequence[BeamRank] = (),
-) -> dict[str, Any]:
+) -> Json:
     """One level. prefix: the codes of the levels before it. typical: row of a typical item by
     prefix. beam: where the beam search has it, if it followed it so far.
     """
@@ -330,7 +291,7 @@ def column(
     }
 
 
-def choice_data(prefix: tuple[int, ...], choice: CodeChoice, forced: bool) -> dict[str, Any]:
+def choice_data(prefix: tuple[int, ...], choice: CodeChoice, forced: bool) -> Json:
     """A code with its probability. prefix: the codes before it."""
     return {
         "level": len(prefix),
@@ -399,7 +360,7 @@ def count_path(narrowing: Narrowing) -> str:
     return " → ".join(f"{items:,}" for items in distinct)
 
 
-def ending(narrowing: Narrowing) -> dict[str, Any]:
+def ending(narrowing: Narrowing) -> Json:
     """The items whose ID is the only one left, where it is known before its last code."""
     settled = sum(step.settled for step in narrowing.steps)
     more = (

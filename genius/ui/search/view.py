@@ -2,28 +2,19 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from PIL.Image import Image
 
 from genius.examples import Example
 from genius.explore.beam_figure import format_probability
-from genius.schema import (
-    GeneratedID,
-    Hit,
-    Item,
-    Modality,
-    Query,
-    Reading,
-    SearchOptions,
-    SearchResult,
-    provenance_of,
-)
+from genius.schema import Hit, Item, Modality, Query, Reading, SearchResult, provenance_of
+from genius.ui.common.context import LastQuery
 from genius.ui.common.formatting import (
     MODALITY_NAMES,
     MODALITY_PLURALS,
     STAGES,
+    Json,
     count,
     data_uri,
     describe_query,
@@ -35,8 +26,19 @@ from genius.ui.common.formatting import (
     provenance_view,
     small_webp,
 )
-from genius.ui.search.asked import SearchRequest
+from genius.ui.search.searches import SearchRequest
 
+READING_NAMES = {  # as the page names what was asked for
+    "photo": "Photographs",
+    "entry": "What it is",
+    "caption": "A description",
+    "similar": "Similar pictures",
+    "change": "The same, changed",
+    "answer": "An answer",
+    "paraphrase": "Other words",
+    "page": "Picture and text",
+}
+OTHER_READINGS = 2  # that are offered
 LONGEST_HEADWORD = 60  # characters
 NO_ADDRESS = "The address of this page does not include your picture."
 RESULT_NAMES = {Modality.IMAGE: "picture", Modality.TEXT: "text", Modality.PAIR: "illustrated page"}
@@ -47,7 +49,7 @@ CANDIDATES = {  # what becomes of generated IDs, by mode
 }
 
 
-def example_card(example: Example, number: int) -> dict[str, Any]:
+def example_card(example: Example, number: int) -> Json:
     """A card of an example, which is chosen by its number."""
     return {
         "title": example.title,
@@ -74,26 +76,17 @@ def score_note(decoder_weight: float) -> str:
     )
 
 
-def summary(
-    result: SearchResult,
-    request: SearchRequest,
-    modality: Modality | None,
-    forced: bool,
-    weight: float,
-    items: int,
-) -> dict[str, Any]:
+def summary(answer: LastQuery, request: SearchRequest, forced: bool, items: int) -> Json:
     """Target modality, number of results and time of each stage, of a request with one query.
 
-    modality: the only one that was searched; None: all were. forced: the first code was trained to
-    be the modality; otherwise it is a cluster that emerged. weight: of the decoder against
-    geometry. items: of the collection.
+    forced: the first code was trained to be the modality; otherwise it is a cluster that emerged.
+    items: of the collection.
     """
-    query = request.query
+    query, result = request.query, answer.result
     is_part = bool(request.asked.part)
     return {
         "heading": heading(result.hits),
         "match": f"{result.match} match" if result.match else "",
-        "notes": [],
         "title": request.title,
         "provenance": provenance_view(provenance_of(request.item.source) if request.item else {}),
         "asked": query.instruction,
@@ -101,32 +94,26 @@ def summary(
         "part": data_uri(small_webp(query.image))
         if is_part and isinstance(query.image, Image)
         else None,
-        "aim": target_view(result, modality, forced),
+        "aim": target_view(answer, forced),
         "sentence": (
             f"{count(len(result.hits), 'result')} for {describe_query(query, part=is_part)}, "
             f"in {milliseconds(sum(result.milliseconds.values()))}. "
             f"{ranking_sentence(result, items)}"
         ),
-        "weighed": weight_sentence(weight),
+        "weighed": weight_sentence(decoder_weight(answer)),
         "address": NO_ADDRESS if request.asked.upload else "",
         "stages": stages([result]),
     }
 
 
-READING_NAMES = {  # as the page names what was asked for
-    "photo": "Photographs",
-    "entry": "What it is",
-    "caption": "A description",
-    "similar": "Similar pictures",
-    "change": "The same, changed",
-    "answer": "An answer",
-    "paraphrase": "Other words",
-    "page": "Picture and text",
-}
-OTHER_READINGS = 2  # that are offered
+def decoder_weight(answer: LastQuery) -> float:
+    """Against geometry."""
+    weight = answer.options.decoder_weight
+    assert weight is not None  # a setting of the page
+    return weight
 
 
-def reading_view(reading: Reading | None) -> dict[str, Any] | None:
+def reading_view(reading: Reading | None) -> Json | None:
     """How the words were read, and the next readings, to be chosen instead; None where they were
     not read.
     """
@@ -176,7 +163,7 @@ def weight_sentence(weight: float) -> str:
     return f"IDs by {source.get(weight, both)}."
 
 
-def summaries(results: Sequence[SearchResult], example: Example) -> dict[str, Any]:
+def summaries(results: Sequence[SearchResult], example: Example) -> Json:
     """As `summary`, for the instructions of one example; the target modality of each is in its
     column.
     """
@@ -190,28 +177,27 @@ def summaries(results: Sequence[SearchResult], example: Example) -> dict[str, An
     }
 
 
-def stages(results: Sequence[SearchResult]) -> list[dict[str, Any]]:
+def stages(results: Sequence[SearchResult]) -> list[Json]:
     """How long each stage took, over all results."""
-    spent = [(stage, time) for result in results for stage, time in result.milliseconds.items()]
-    times = {
-        stage: sum(time for one, time in spent if one == stage)
-        for stage in STAGES
-        if stage in dict(spent)
-    }
-    total = sum(times.values()) or 1.0
+    times = Counter[str]()
+    for result in results:
+        times.update(result.milliseconds)
+    total = times.total() or 1.0
     return [
         {
-            **dict(zip(("name", "note"), STAGES[stage], strict=True)),
-            "time": milliseconds(time),
-            "share": time / total,
+            "name": name,
+            "note": note,
+            "time": milliseconds(times[stage]),
+            "share": times[stage] / total,
         }
-        for stage, time in times.items()
+        for stage, (name, note) in STAGES.items()
+        if stage in times
     ]
 
 
-def target_view(result: SearchResult, modality: Modality | None, forced: bool) -> dict[str, Any]:
+def target_view(answer: LastQuery, forced: bool) -> Json:
     """The first codes with their probabilities, and a note if the visitor chose the modality."""
-    note = ""
+    note, modality = "", answer.options.modality
     if modality is not None:
         note = (
             f"Only {MODALITY_PLURALS[modality]} were searched; the probabilities are those "
@@ -219,12 +205,12 @@ def target_view(result: SearchResult, modality: Modality | None, forced: bool) -
         )
     return {
         "label": "Kind of result" if forced else "First code",
-        "targets": first_codes(result, forced),
+        "targets": first_codes(answer.result, forced),
         "only": note,
     }
 
 
-def first_codes(result: SearchResult, forced: bool = True) -> list[dict[str, Any]]:
+def first_codes(result: SearchResult, forced: bool = True) -> list[Json]:
     """The first codes by probability, without kinds that the index lacks; `chosen` is that of the
     best generated ID.
     """
@@ -246,26 +232,26 @@ def first_codes(result: SearchResult, forced: bool = True) -> list[dict[str, Any
     ]
 
 
-def column(
-    result: SearchResult, query: Query, options: SearchOptions, forced: bool
-) -> dict[str, Any]:
+def column(answer: LastQuery, forced: bool) -> Json:
     """The results of one instruction among several: target modality, best ID and a card per hit."""
+    result = answer.result
     best = result.generated[0].codes if result.generated else ()
     return {
-        "instruction": query.instruction,
-        "aim": target_view(result, options.modality, forced),
+        "instruction": answer.query.instruction,
+        "aim": target_view(answer, forced),
         "best": identifier(best, result.query_codes),
-        **cards(result, result.order != "score"),
+        **cards(result),
     }
 
 
-def cards(result: SearchResult, reranked: bool, query_row: int | None = None) -> dict[str, Any]:
+def cards(result: SearchResult, query_row: int | None = None) -> Json:
     """A card per hit. query_row: of the item that is the query, if one is."""
+    reranked = result.order != "score"
     made = [card(hit, result.query_codes, reranked) for hit in result.hits]
     return {"query_row": query_row, "cards": made}
 
 
-def card(hit: Hit, query_codes: Sequence[int], reranked: bool) -> dict[str, Any]:
+def card(hit: Hit, query_codes: Sequence[int], reranked: bool) -> Json:
     """One hit; likeness is the cosine as a number, for a threshold."""
     return {
         "row": hit.row,
@@ -296,21 +282,21 @@ def headline(item: Item) -> dict[str, str]:
     }
 
 
-def generated(result: SearchResult, decoder_weight: float) -> dict[str, Any] | None:
+def generated(answer: LastQuery) -> Json | None:
     """The table of generated IDs, with the query's own; nothing if none was generated."""
-
-    def row(beam: GeneratedID) -> dict[str, Any]:
-        return {
-            "figures": [number(beam.log_prob, 2), number(beam.score, 2), f"{beam.bucket:,}"],
-            **identifier(beam.codes, result.query_codes),
-        }
-
+    result = answer.result
     if not result.generated:
         return None
     return {
         "lead": f"The IDs that the search wrote, the best first. {CANDIDATES[result.mode]}",
         "columns": ["#", "ID", "log p", "score", "items"],
-        "meaning": [score_note(decoder_weight)],
+        "meaning": [score_note(decoder_weight(answer))],
         "query": identifier(result.query_codes, result.query_codes),
-        "rows": [row(beam) for beam in result.generated],
+        "rows": [
+            {
+                "figures": [number(beam.log_prob, 2), number(beam.score, 2), f"{beam.bucket:,}"],
+                **identifier(beam.codes, result.query_codes),
+            }
+            for beam in result.generated
+        ],
     }

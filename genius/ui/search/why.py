@@ -5,7 +5,6 @@ request.
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -17,48 +16,37 @@ from genius.explore.code_patterns import format_pattern
 from genius.explore.items import dense_ranks
 from genius.schema import Hit, Modality, SearchResult
 from genius.trie.code_table import CodeTable
-from genius.ui.common.context import Context, LastQuery
-from genius.ui.common.figures import base_layout
-from genius.ui.common.formatting import MODALITY_NAMES, count, identifier, item_view, number
+from genius.ui.common.context import LastQuery
+from genius.ui.common.formatting import MODALITY_NAMES, Json, count, identifier, item_view, number
+from genius.ui.figures import base_layout
 
 FEW = 10  # items of a group that is worth a look
 PATHS = 10  # to the best IDs, which are drawn beside that to the result
 RETRACED = "Your search only scanned the IDs; what it would have written is added here."
 
 
-class Explainer:
-    """Explains results. Keeps only what follows from the run."""
-
-    def __init__(self, context: Context):
-        self.engine, self.namer = context.engine, context.namer
-        forced = self.engine.first_code_is_modality
-        self.first_codes = [
-            MODALITY_NAMES[modality] if forced else str(int(modality)) for modality in Modality
-        ]
-
-    def explained(self, answer: LastQuery, hit: Hit) -> dict[str, Any]:
-        """A result in words, as a tree and as a table of it. Raises UserError if it was removed."""
-        engine, result = self.engine, answer.result
-        row = int(engine.index.rows_of([hit.item.id])[0])
-        if row < 0:
-            raise UserError("That result was removed; search again.")
-        if not result.trace:  # of a scan: a beam search for the same query
-            options = replace(answer.options, mode="generate", trace=True)
-            (result,) = engine.search_encoded(answer.encoded, options)
-        assert result.trace is not None
-        whole = beam_tree(result.trace)
-        (rank,) = dense_ranks(engine.index.embeddings, answer.result.embedding, np.array([row]))
-        reason = explain(hit, whole, engine.index.n, int(rank))
-        told = explanation(reason, whole, len(result.generated), answer.result, self.first_codes)
-        tree = whole.best(PATHS, hit.codes)
-        figure = base_layout(beam_figure(tree, hit.codes, self.first_codes))
-        return told | {
-            "item": item_view(hit.item),
-            "plain": plain_sentence(hit, answer),
-            "group": group(self.namer, CodeTable(engine.pool.table), hit.codes),
-            "tree": json.loads(figure.to_json()),
-            "prefixes": prefixes(tree)["rows"],
-        }
+def explained(namer: CodeNamer, answer: LastQuery, hit: Hit) -> Json:
+    """A result in words, as a tree and as a table of it. Raises UserError if it was removed."""
+    engine, result = namer.engine, answer.result
+    row = int(engine.index.rows_of([hit.item.id])[0])
+    if row < 0:
+        raise UserError("That result was removed; search again.")
+    if not result.trace:  # of a scan: a beam search for the same query
+        (result,) = engine.search_encoded(answer.encoded, replace(answer.options, mode="generate"))
+    assert result.trace is not None
+    whole = beam_tree(result.trace)
+    (rank,) = dense_ranks(engine.index.embeddings, answer.result.embedding, np.array([row]))
+    reason = explain(hit, whole, engine.index.n, int(rank))
+    first_codes = [MODALITY_NAMES[kind] if namer.forced else str(int(kind)) for kind in Modality]
+    tree = whole.best(PATHS, hit.codes)
+    figure = base_layout(beam_figure(tree, hit.codes, first_codes))
+    return explanation(reason, whole, len(result.generated), answer.result, first_codes) | {
+        "item": item_view(hit.item),
+        "plain": plain_sentence(hit, answer),
+        "group": group(namer, CodeTable(engine.pool.table), hit.codes),
+        "tree": json.loads(figure.to_json()),
+        "prefixes": prefixes(tree),
+    }
 
 
 def plain_sentence(hit: Hit, last: LastQuery) -> str:
@@ -76,7 +64,7 @@ def plain_sentence(hit: Hit, last: LastQuery) -> str:
     )
 
 
-def group(namer: CodeNamer, table: CodeTable, codes: Sequence[int]) -> dict[str, Any]:
+def group(namer: CodeNamer, table: CodeTable, codes: Sequence[int]) -> Json:
     """The smallest group with a name and not too few items that the codes lead to, or else by the
     first two.
     """
@@ -96,7 +84,7 @@ def explanation(
     beams: int,
     result: SearchResult,
     first_codes: Sequence[str],
-) -> dict[str, Any]:
+) -> Json:
     """The ID of the result next to the best one and the query's own, its path level by level, and a
     summary.
 
@@ -195,7 +183,7 @@ def dense_ordinal(reason: Explanation) -> str:
     return f"{'' if reason.dense_rank_is_exact else 'about '}{ordinal(reason.dense_rank)}"
 
 
-def path_table(reason: Explanation, tree: BeamTree) -> list[dict[str, Any]]:
+def path_table(reason: Explanation, tree: BeamTree) -> list[Json]:
     """Rows of numbers, with a column per level; of the search, as far as it followed the ID."""
     path, log_probs = reason.path, reason.hit.log_probs
     rows = {
@@ -208,25 +196,23 @@ def path_table(reason: Explanation, tree: BeamTree) -> list[dict[str, Any]]:
     return [{"name": name, "figures": list(figures)} for name, figures in rows.items()]
 
 
-def prefixes(tree: BeamTree) -> dict[str, Any]:
+def prefixes(tree: BeamTree) -> list[Json]:
     """The figure as a table: a row per prefix; prefixes of generated IDs are marked."""
     columns = map(
         np.ndarray.tolist, (tree.level, tree.place, tree.fate, tree.step, tree.log_prob, tree.items)
     )
-    return {
-        "rows": [
-            {
-                "codes": list(codes),
-                "shared": len(codes) if fate == Fate.FOUND else 0,
-                "level": level,
-                "place": place,
-                "fate": FATES[Fate(fate)],
-                "step": format_softmax(np.exp(step)),
-                "log_prob": number(log_prob, 2),
-                "items": f"{items:,}",
-            }
-            for codes, level, place, fate, step, log_prob, items in zip(
-                tree.prefixes(), *columns, strict=True
-            )
-        ]
-    }
+    return [
+        {
+            "codes": list(codes),
+            "shared": len(codes) if fate == Fate.FOUND else 0,
+            "level": level,
+            "place": place,
+            "fate": FATES[Fate(fate)],
+            "step": format_softmax(np.exp(step)),
+            "log_prob": number(log_prob, 2),
+            "items": f"{items:,}",
+        }
+        for codes, level, place, fate, step, log_prob, items in zip(
+            tree.prefixes(), *columns, strict=True
+        )
+    ]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.ui.reports.sample_reports import HOSTILE, write_reports
+from tests.ui.sample_reports import HOSTILE, write_reports
 
 pytestmark = pytest.mark.browser
 

@@ -26,9 +26,9 @@ ABOUT = About(
 def served(tmp_path_factory):
     """Two runs; the second is loaded once `go` is set."""
     from genius.ui.common.context import ServedRun
-    from genius.ui.page import build
-    from genius.ui.runs import HostedRun
-    from genius.ui.serving import Hosting, serve
+    from genius.ui.page import Page
+    from genius.ui.runs import HostedRun, Hosting
+    from genius.ui.serving import serve
 
     folder = tmp_path_factory.mktemp("runs")
     go = threading.Event()
@@ -36,13 +36,13 @@ def served(tmp_path_factory):
     (folder / NAMES[0] / "CREDITS.md").write_text("Ada Example, CC BY 2.0")
 
     def load_photos():
-        return build(
+        return Page(
             FakeEngine(), ServedRun(Path(NAMES[0]), examples=EXAMPLES, about=ABOUT, run_names=NAMES)
         )
 
     def load_world():
         assert go.wait(WAIT)
-        return build(FakeEngine(), ServedRun(Path(NAMES[1]), "drawings", EXAMPLES, run_names=NAMES))
+        return Page(FakeEngine(), ServedRun(Path(NAMES[1]), "drawings", EXAMPLES, run_names=NAMES))
 
     server = serve(
         [HostedRun(folder / NAMES[0], load_photos), HostedRun(folder / NAMES[1], load_world)],

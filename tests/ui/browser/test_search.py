@@ -10,7 +10,7 @@ import pytest
 
 from genius.explore.comparison import SYSTEMS, Comparison, SystemResults
 from genius.ui.common.formatting import item_view
-from genius.ui.search.why import Explainer
+from genius.ui.search import panel as search_panel
 from tests.ui.browser.actions import act, asked, search, upload
 from tests.ui.fake_engine import HOSTILE
 from tests.ui.test_views import explained as explanation
@@ -109,7 +109,7 @@ def test_the_id_changes_as_the_weight_moves_from_the_query_to_a_result(visit, se
         "group": {"prefix": "0", "codes": 1, "items": "1"},
     }
     # the made-up engine traces nothing
-    monkeypatch.setattr(Explainer, "explained", lambda *_: told | shown)
+    monkeypatch.setattr(search_panel, "explained", lambda *_: told | shown)
     page = visit()
     search(page, "mug")
     act(page, 0, "Blend")

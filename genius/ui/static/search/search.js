@@ -213,7 +213,7 @@ export const mount = (root, page) => {
       await drawStrip(value.strip);
       if (scrollY) scrollTo({top: 0});
       remember(search, value);
-      page.answered({search, title: value.title, version: value.version});
+      page.answered({search, title: value.title});
     } catch (error) {
       if (mine === version) {
         if (!results.querySelector('.summary')) root.firstChild.classList.remove('searched');

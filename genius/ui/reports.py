@@ -13,8 +13,8 @@ from typing import Any
 from genius.errors import UserError
 from genius.reports import COMMANDS, Report
 from genius.ui.common.context import Context, Panel
+from genius.ui.figures import draw
 from genius.ui.look import File, NotFound
-from genius.ui.reports.figure import draw
 
 # Of known reports; others come after them, by name
 ORDER = (
@@ -32,7 +32,6 @@ ORDER = (
 FILE_NAME = re.compile(r"[\w-]{1,80}", re.ASCII)  # of a report, without its suffix
 
 Version = tuple[int, int] | None  # when a report was written, and its size; None: there is none
-Versions = tuple[tuple[str, Version], ...]  # of all reports, in the order of the tab
 
 
 def panel(context: Context) -> Panel:
@@ -41,16 +40,14 @@ def panel(context: Context) -> Panel:
 
     def on_reports() -> list[Mapping[str, Any]]:
         """A section for each report."""
-        return sections(run, versions_of(run))
+        return sections(run)
 
     def on_report(name: str) -> File:
         """A report, to be saved as Markdown."""
         try:
             if FILE_NAME.fullmatch(name):
-                report = Report.load(run / "reports" / f"{name}.json")
-                return File(
-                    report.to_markdown().encode(), "text/markdown; charset=utf-8", f"{name}.md"
-                )
+                text = Report.load(run / "reports" / f"{name}.json").to_markdown()
+                return File(text.encode(), "text/markdown; charset=utf-8", f"{name}.md")
         except (FileNotFoundError, UserError):
             pass
         raise NotFound("There is no such report.")
@@ -58,17 +55,15 @@ def panel(context: Context) -> Panel:
     return Panel({"reports": on_reports, "reports/{name}": on_report}, prepare=[on_reports])
 
 
-def versions_of(run: Path) -> Versions:
-    """The reports of a run, those that it lacks though their command is known included."""
-    files = {
-        file.stem: file
-        for file in (run / "reports").glob("*.json")
-        if FILE_NAME.fullmatch(file.stem)
-    }
-    names = [name for name in ORDER if name in files or name in COMMANDS] + sorted(
-        files.keys() - set(ORDER)
-    )
-    return tuple((name, _version(run / "reports" / f"{name}.json")) for name in names)
+def sections(run: Path) -> list[Mapping[str, Any]]:
+    """A section for each report of a run, also for those that it lacks though their command is
+    known.
+    """
+    files = (run / "reports").glob("*.json")
+    present = {file.stem for file in files if FILE_NAME.fullmatch(file.stem)}
+    names = [name for name in ORDER if name in present or name in COMMANDS]
+    names += sorted(present - set(ORDER))
+    return [section(run, name, _version(run / "reports" / f"{name}.json")) for name in names]
 
 
 def _version(file: Path) -> Version:
@@ -77,11 +72,6 @@ def _version(file: Path) -> Version:
     except OSError:
         return None
     return status.st_mtime_ns, status.st_size
-
-
-def sections(run: Path, versions: Versions) -> list[Mapping[str, Any]]:
-    """The value of the panel: a section for each report."""
-    return [section(run, name, version) for name, version in versions]
 
 
 @lru_cache(128)  # a section is made once for each version of its report

@@ -1,11 +1,10 @@
-"""genius/ui/reports/figure.py: the figures hold the numbers of the plots."""
+"""The figures hold the numbers of the plots."""
 
 import pytest
 
 from genius.reports import Axis, Plot, Series
-from genius.ui.common.figures import escaped
-from genius.ui.reports.figure import draw
-from tests.ui.reports.sample_reports import HOSTILE, samples
+from genius.ui.figures import draw, escaped
+from tests.ui.sample_reports import HOSTILE, samples
 
 MARKS, _, BARS = samples()["retrieval"].plots
 

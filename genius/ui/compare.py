@@ -13,7 +13,7 @@ from genius.schema import Item
 from genius.ui.calls import one_at_a_time
 from genius.ui.common import formatting
 from genius.ui.common.context import Context, Panel
-from genius.ui.common.formatting import MODALITY_PLURALS
+from genius.ui.common.formatting import MODALITY_PLURALS, Json
 
 ENCODING_STAGES = ("encode", "fuse")  # that all systems share
 LARGE = 1_000_000  # items; above it the graph of HNSW is built only if a visitor asks for it
@@ -32,7 +32,7 @@ class Comparer:
         self.engine, self.searches = context.engine, context.searches
         self.comparison = Comparison(context.engine)
 
-    def on_settings(self) -> dict[str, Any]:
+    def on_settings(self) -> Json:
         """Whether the graph of HNSW can be compared, and by default is."""
         items, problem = self.engine.index.n, self.comparison.hnsw_problem
         note = f"Its graph of {items:,} items is built once, when it is first needed."
@@ -70,9 +70,7 @@ class Comparer:
         if failed:
             raise failed[0]
 
-    def compared(
-        self, answer: Any, k: int, beams: int, hnsw: bool, weight: float | None
-    ) -> dict[str, Any]:
+    def compared(self, answer: Any, k: int, beams: int, hnsw: bool, weight: float | None) -> Json:
         query, modality = answer.encoded, answer.options.modality
         by_system = list(self.comparison.search(query, k, beams, modality, hnsw, weight))
         agreement = rank_agreement(by_system)
@@ -93,7 +91,7 @@ def comparison_view(
     by_system: Sequence[SystemResults],
     agreement: Agreement,
     items: Sequence[Item],
-) -> dict[str, Any]:
+) -> Json:
     """title: the query in a few words; encoding: milliseconds by stage; items: those of
     `agreement.rows`.
     """
@@ -144,9 +142,7 @@ def _stage_times(milliseconds: Mapping[str, float]) -> str:
     )
 
 
-def _system_view(
-    results: SystemResults, agreement: Agreement, number: int, slowest: float
-) -> dict[str, Any]:
+def _system_view(results: SystemResults, agreement: Agreement, number: int, slowest: float) -> Json:
     return {
         "name": results.system.name,
         "how": results.system.how
@@ -158,7 +154,7 @@ def _system_view(
     }
 
 
-def _pair_view(agreement: Agreement, first: int, second: int) -> dict[str, Any] | None:
+def _pair_view(agreement: Agreement, first: int, second: int) -> Json | None:
     """How far two systems agree; None for one with itself."""
     if first == second:
         return None

@@ -7,12 +7,12 @@ import pytest
 
 from genius.ui.common.context import ServedRun
 from genius.ui.look import NotFound
-from genius.ui.reports.panel import panel, section, sections, versions_of
-from tests.ui.reports.sample_reports import HOSTILE, samples, write_reports
+from genius.ui.reports import panel, section, sections
+from tests.ui.sample_reports import HOSTILE, samples, write_reports
 
 
 def shown(run):
-    return {part["name"]: part for part in sections(run, versions_of(run))}
+    return {part["name"]: part for part in sections(run)}
 
 
 def test_a_new_report_appears_without_a_change_of_the_page(tmp_path):

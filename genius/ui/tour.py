@@ -7,7 +7,6 @@ through them by itself (static/tour/tour.js). The address of a step is ?tour=2.
 import csv
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -16,12 +15,12 @@ from genius.examples import Example
 from genius.explore.code_patterns import format_pattern
 from genius.explore.tour import Tour, TourStep, tour_of
 from genius.ui.common.context import Context, Panel
-from genius.ui.common.formatting import shared_prefix, tiles
+from genius.ui.common.formatting import Json, shared_prefix, tiles
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
 # By TourStep: the elem_id of the part of the page that it is about, and what it says
 STEPS = pd.read_csv(
-    Path(__file__).with_name("steps.tsv"), sep="\t", quoting=csv.QUOTE_NONE, index_col="step"
+    Path(__file__).with_name("tour.tsv"), sep="\t", quoting=csv.QUOTE_NONE, index_col="step"
 )
 NOTHING = (
     "This run has nothing for a tour: it needs examples, pictures whose IDs begin alike, or maps."
@@ -29,8 +28,8 @@ NOTHING = (
 
 
 def step_view(
-    step: TourStep, tour: Tour, items: Sequence[dict[str, Any]], examples: Sequence[Example]
-) -> dict[str, Any]:
+    step: TourStep, tour: Tour, items: Sequence[Json], examples: Sequence[Example]
+) -> Json:
     """What tour.js draws at a step, and what of the page it `opens`, as an address has it.
 
     items: the two of TourStep.SHARED, as `tiles` gives them.
@@ -40,7 +39,7 @@ def step_view(
         "instructions": spell(len(several.instructions) if several else 0),
         "shared": spell(len(tour.shared)),
     }
-    own: dict[str, Any] = {
+    own: Json = {
         TourStep.INSTRUCTIONS: {"opens": {"example": str(tour.several)}},
         TourStep.STRIP: {"opens": {"example": str(tour.single)}},
         TourStep.SHARED: {"opens": {"tab": "codes", "code": format_pattern(tour.shared, ".")}},
@@ -83,7 +82,7 @@ def panel(context: Context) -> Panel:
     views = () if isinstance(maps, str) else maps.views
     tours = engine.snapshots.cached(lambda index: tour_of(index, examples, views))
 
-    def on_tour() -> dict[str, Any]:
+    def on_tour() -> Json:
         """The steps of the tour."""
         index = engine.index
         tour = tours(index)

@@ -1,4 +1,4 @@
-"""A plot of a report as a plotly figure."""
+"""Figures of plotly: a plot of a report, and what all figures of the page have in common."""
 
 import re
 from collections.abc import Sequence
@@ -8,7 +8,6 @@ from typing import Any
 from plotly.graph_objects import Bar, Figure, Scatter
 
 from genius.reports import Axis, Plot, Series
-from genius.ui.common.figures import base_layout, escaped
 
 # Okabe and Ito's
 COLORS = ("#8a8f98", "#cc79a7", "#e69f00", "#009e73", "#8c6d31", "#d55e00", "#2b7bba", "#56b4e9")
@@ -39,6 +38,31 @@ LABEL_SIZE, LABEL_LINE, MARK_SPACE, BAR_SPACE = 11, 17, 10, 26  # pixels
 PLOT_MARGINS, LINES_HEIGHT = 120, 420  # pixels: above and below the lines; of a plot of lines
 # pixels beside the labels of an axis; of the font's size, on average
 AXIS_SPACE, CHARACTER_WIDTH = 14, 0.6
+
+
+def base_layout(figure: Figure) -> Figure:
+    """Make a figure transparent, without plotly's template and margins; all figures here start from
+    this.
+    """
+    return figure.update_layout(
+        template="none",
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        hovermode="closest",
+        dragmode=False,
+        margin={"l": 48, "r": 16, "t": 24, "b": 44},
+        legend={"orientation": "h", "y": -0.15},
+    )
+
+
+def escaped(text: str) -> str:
+    """Escape text that plotly would read as markup, or as the name of a value (%{x}) in a hover."""
+    return (
+        text.replace("&", "&amp;")
+        .replace("<", "&lt;")
+        .replace(">", "&gt;")
+        .replace("%{", "%&#123;")
+    )
 
 
 def draw(plot: Plot) -> Figure:

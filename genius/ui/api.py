@@ -8,6 +8,7 @@ from typing import Any, get_type_hints
 import gradio as gr
 
 from genius.ui.common.context import Context, Panel
+from genius.ui.common.formatting import Json
 
 DEFAULTS = {inspect.Parameter.empty: "required", "": "empty", None: "none", False: "false"}
 TYPES = {
@@ -20,7 +21,7 @@ TYPES = {
     gr.FileData | None: "file",
 }
 # Arguments in the snippets, by endpoint; {id} is the first item of the index
-EXAMPLE_CALLS: dict[str, dict[str, Any]] = {
+EXAMPLE_CALLS: dict[str, Json] = {
     "search": {"text": "a red mug", "k": 5},
     "item": {"id": "{id}"},
     "code_items": {"pattern": "0.*", "limit": 5},
@@ -31,7 +32,7 @@ EXAMPLE_CALLS: dict[str, dict[str, Any]] = {
 
 
 def panel(context: Context, endpoints: Sequence[Callable[..., Any]]) -> Panel:
-    def on_api() -> list[dict[str, Any]]:
+    def on_api() -> list[Json]:
         """What programs may call."""
         (first,) = context.engine.index.items([0])
         return [endpoint_view(function, first.id) for function in endpoints]
@@ -39,7 +40,7 @@ def panel(context: Context, endpoints: Sequence[Callable[..., Any]]) -> Panel:
     return Panel({"api": on_api})
 
 
-def endpoint_view(function: Callable, id: str) -> dict[str, Any]:
+def endpoint_view(function: Callable, id: str) -> Json:
     """What api.js draws of an endpoint: its parameters, and calls of it."""
     summary, details, meanings = (
         " ".join(part.split()) for part in (inspect.getdoc(function) or "").split("\n\n")
