@@ -37,7 +37,8 @@ def served(tmp_path_factory):
 
     def load_photos():
         return Page(
-            FakeEngine(), ServedRun(Path(NAMES[0]), examples=EXAMPLES, about=ABOUT, run_names=NAMES)
+            FakeEngine(),
+            ServedRun(Path(NAMES[0]), examples=EXAMPLES, about=ABOUT, run_names=NAMES, login=True),
         )
 
     def load_world():
@@ -87,9 +88,10 @@ def test_searches_tabs_and_snippets_belong_to_the_run_in_the_address(visit, serv
     assert f'Client("{served.url}/run/toy%20world")' in page.locator("#api pre").first.inner_text()
 
 
-def test_about_describes_the_run_and_leads_to_its_credits(visit):
+def test_about_describes_the_run_and_leads_to_its_credits_and_who_signed_in_may_sign_out(visit):
     page = visit()
     page.get_by_label("More", exact=True).click()
+    assert page.get_by_role("link", name="Log out").get_attribute("href") == "logout"
     page.get_by_role("button", name="About this collection").click()
     about = page.locator("#about")
     # its module is loaded when it is first asked for

@@ -227,6 +227,20 @@ def test_the_tour_goes_to_its_end_and_back_walks_out_of_it_also_on_a_phone(visit
     page.locator("#summary .sentence", has_text="“mug”").wait_for(state="attached")
 
 
+def test_two_clicks_on_back_at_once_lead_two_steps_back(visit):
+    page = visit("/?tour=1")
+    page.locator("#tour .label", has_text="Step 1 of").wait_for()
+    for number in (2, 3):
+        move(page, "Next", number)
+        page.wait_for_url(re.compile(rf"[?&]tour={number}(&|$)"))
+    page.evaluate(
+        "addEventListener('popstate', () => history.back(), {once: true}); history.back()"
+    )
+    page.locator("#tour .label", has_text="Step 1 of").wait_for()
+    page.wait_for_timeout(1000)
+    assert step(page).startswith("Step 1 of") and "tour=1" in page.url
+
+
 @pytest.mark.slow
 def test_the_presenter_view_hides_settings_and_keeps_its_address(visit):
     page = visit()

@@ -14,14 +14,15 @@ const notice = response => {
   const name = response.headers.get('x-server');
   if (server && name && name !== server && response.status !== 401) {
     sessionStorage.restarted = '1';
+    health.leaving = true;
     location.reload();
   }
   server ??= name;
   return response;
 };
 
-// Whether the server answers; listeners are told when that changes.
-export const health = {alive: true, listeners: new Set()};
+// Whether the server answers; listeners are told when that changes. leaving: what breaks off now is no failure.
+export const health = {alive: true, leaving: false, listeners: new Set()};
 const CHECK = 2500;    // milliseconds between two looks while the page is seen
 const setAlive = alive => {
   if (alive === health.alive) return;

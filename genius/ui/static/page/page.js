@@ -45,7 +45,7 @@ const tell = (words, {label, act} = {}) => {
     button({'aria-label': 'Close'}, quiet, '×')));
 };
 const fail = error => {
-  if (error.name === 'AbortError') return;
+  if (error.name === 'AbortError' || api.health.leaving) return;
   if (!error.message) throw error;
   if (!error.refused) console.error(error);
   tell(error.message, error.remedy);
@@ -53,7 +53,7 @@ const fail = error => {
 
 export const page = {
   run: null,
-  last: null,    // {search, title, version} of the last answered search
+  last: null,    // {search, title} of the last answered search
   address, get: api.get, call: api.call, upload: api.upload, link: api.link, picture: api.picture,
   tell, fail, quiet, say, queryBox,
   on: (event, listener) => listeners[event].add(listener),
@@ -94,7 +94,7 @@ export const page = {
 
 const site = new URL(document.baseURI).pathname.replace(/\/run\/[^/]*\/?$/, '/');
 const drawHeader = () => {
-  const {name, runs, facts, examples, about} = page.run;
+  const {name, runs, facts, examples, about, login} = page.run;
   const presenter = button({title: 'Large type, without settings'}, clicked => {
     page.setView('present', !page.isView('present'));
     clicked.textContent = page.isView('present') ? 'Leave presenter view' : 'Presenter view';
@@ -111,7 +111,7 @@ const drawHeader = () => {
     ...examples.length ? [button({title: 'A guided tour, about two minutes'}, () => address.set({tour: '1'}), 'Tour')] : [],
     menu('⋯', {'aria-label': 'More'}, presenter, theme,
       ...about ? [button({title: 'What it holds, and what an ID is'}, openAbout, 'About this collection')] : [],
-      ...document.cookie.includes('genius-name') ? [node('a', {class: 'sign-out', href: 'logout'}, 'Log out')] : [],
+      ...login ? [node('a', {class: 'sign-out', href: 'logout'}, 'Log out')] : [],
       node('ul', {class: 'facts'}, ...facts.map(fact => node('li', {}, fact)))));
   replace(document.getElementById('header'), [
     node('a', {class: 'logo', href: document.baseURI.split('?')[0], 'aria-label': 'GENIUS Explorer, start'}, node('i'), node('i'), node('i')),
@@ -166,13 +166,13 @@ const update = async given => {
     fillMeanings();
     if (document.querySelector(NAMED)) await wantNames();
   } catch (error) { fail(error); }
-  if (given.tour || tour) await showTour(given);
+  if (given.tour || tour) await showTour();
 };
-const showTour = async given => {
+const showTour = async () => {
   style('tour');
   const {mount} = await import('../tour/tour.js');
   tour ??= mount(document.getElementById('tour'), page);
-  await tour.update(given);
+  await tour.update();
 };
 
 // Keys, and what lies over the page

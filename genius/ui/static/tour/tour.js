@@ -41,8 +41,15 @@ export const mount = (root, page) => {
     return made;
   };
   return {
-    async update(given) {
-      const asked = /^\d{1,3}$/.test(given.tour ?? '') ? Number(given.tour) : 0;
+    async update() {
+      try {
+        if (page.address.get().tour) steps ??= (await page.get('tour')).steps;
+      } catch (error) {
+        leave();
+        throw error;
+      }
+      const now = page.address.get();    // after two clicks on Back at once, it is another than at first
+      const asked = /^\d{1,3}$/.test(now.tour ?? '') ? Number(now.tour) : 0;
       root.hidden = !asked;
       document.body.classList.toggle('touring', Boolean(asked));
       if (!asked) {
@@ -50,14 +57,7 @@ export const mount = (root, page) => {
         replace(root, []);
         return;
       }
-      try {
-        steps ??= (await page.get('tour')).steps;
-      } catch (error) {
-        leave();
-        throw error;
-      }
       const number = Math.min(Math.max(asked, 1), steps.length), {opens} = steps[number - 1];
-      const now = page.address.get();
       if (Object.entries(opens).some(([name, value]) => name !== 'keep' && (now[name] ?? '') !== value)) return page.address.set({...opens, tour: String(number)}, {replace: true, kept: {}});
       if (shown !== number || steps[number - 1].views) replace(root, [draw(number, now)]);
       shown = number;
