@@ -1,7 +1,5 @@
 // Codes that were found, or that are near to another one: name, number of items, and some of these.
-import {button, node} from '../page/nodes.js';
-
-const written = number => number.toLocaleString('en');
+import {button, node, written} from '../page/nodes.js';
 
 // Pictures, and where there are few of them a text.
 const strip = tiles => {

@@ -1,6 +1,6 @@
 // The parts of an open code: what it is, the codes that follow, words, typical items and all items.
 import {
-  button, copyButton, folded, node, pager, scrollRegion, tableOf,
+  button, copyButton, counted, dataTables, folded, node, pager, scrollRegion, tableOf, written,
 } from '../page/nodes.js';
 import {tiles} from '../page/items.js';
 
@@ -11,8 +11,6 @@ const WAYS = {
 const KEYS = {
   ArrowUp: 'parent', ArrowLeft: 'previous', ArrowRight: 'following', ArrowDown: 'child',
 };
-const written = number => number.toLocaleString('en');
-const counted = (number, word) => `${written(number)} ${word}${number === 1 ? '' : 's'}`;
 const spoken = key => key.replaceAll('.', ' · ');
 const meter = (attributes, share) => {
   const made = node('i', attributes);
@@ -128,17 +126,10 @@ export const items = ({tiles: found, note: said, filters, kind, page, pages}, op
 
 export const health = page => {
   const made = folded('How well each level is used');
-  const cell = ({text}, place) =>
-    node(place ? 'td' : 'th', place ? {class: 'figure'} : {scope: 'row'}, text);
-  const table = ({caption, columns, rows, note: said}) => node('figure', {class: 'data-table'},
-    node('figcaption', {}, caption), scrollRegion(caption, 'scroll',
-      tableOf(columns, rows.map(row => node('tr', {}, ...row.map(cell))))),
-    node('p', {class: 'note'}, said));
   made.addEventListener('toggle', async () => {
     if (!made.open || made.children.length > 1) return;
     try {
-      const {tables} = await page.get('codes/health', {});
-      made.append(...tables.map(table));
+      made.append(dataTables((await page.get('codes/health')).tables));
     } catch (error) {
       page.fail(error);
     }

@@ -1,7 +1,5 @@
 // Playing with codes: guess a picture from its codes, change one of them, change the first.
-import {button, node, replace} from '../page/nodes.js';
-
-const written = number => number.toLocaleString('en');
+import {button, node, replace, written} from '../page/nodes.js';
 
 const pictures = (tiles, open) =>
   node(

@@ -1,6 +1,6 @@
 // Collection: what is indexed, and, where visitors may, how it is changed.
 import {prefixes} from '../page/items.js';
-import {button, dataTables, folded, node, pager, replace} from '../page/nodes.js';
+import {button, counted, dataTables, folded, node, pager, replace} from '../page/nodes.js';
 
 const MOST = 1000;    // files at once
 const AT_ONCE = 4;    // files that are sent at the same time
@@ -79,7 +79,7 @@ export const mount = (root, page) => {
   const choose = given => {
     if (given.length > MOST) return page.tell(`There are more than ${MOST.toLocaleString('en')} files in that folder; drop a part of it.`);
     files = given;
-    chosen.textContent = files.length ? `${files.length.toLocaleString('en')} ${files.length === 1 ? 'file' : 'files'}: ${files.slice(0, 3).map(({name}) => name).join(', ')}${files.length > 3 ? ', …' : ''}` : '';
+    chosen.textContent = files.length ? `${counted(files.length, 'file')}: ${files.slice(0, 3).map(({name}) => name).join(', ')}${files.length > 3 ? ', …' : ''}` : '';
   };
   input.addEventListener('change', () => choose([...input.files].map(file => shown(file))));
   const place = node('label', {id: 'collection-pictures', class: 'drop'}, node('b', {}, 'Drop pictures here, a folder or a ZIP of them'),
@@ -96,7 +96,7 @@ export const mount = (root, page) => {
   const add = async () => {
     if (busy) return;
     const given = files;
-    say({title: given.length ? `Sending ${given.length.toLocaleString('en')} ${given.length === 1 ? 'file' : 'files'} …` : 'Adding …', lines: []});
+    say({title: given.length ? `Sending ${counted(given.length, 'file')} …` : 'Adding …', lines: []});
     const sent = [];
     let next = 0, arrived = 0;
     const send = async () => {
@@ -161,7 +161,7 @@ export const mount = (root, page) => {
   };
   const update = async () => {
     const value = await page.get('collection');
-    replace(at.contents, [dataTables(value, page.openCode)]);
+    replace(at.contents, [dataTables(value.tables)]);
     if (!edit.children.length) {
       edit.append(...value.editable ? form(value) : [...readOnly(value.commands), at.search]);
       if (value.editable) say({title: 'The next search finds what you add.', lines: [value.copies ? 'Changes last until the program ends. Name the collection to keep it.'
@@ -171,7 +171,7 @@ export const mount = (root, page) => {
     replace(at.working, working(value.kept));
     const [fit] = await Promise.all([page.get('collection/fit'), turn(turned)]);
     replace(at.verdict, [node('div', {class: `verdict ${fit.fits ? 'fits' : 'warns'}`, 'data-announced': ''}, ...fit.sentences.map(sentence => node('p', {}, sentence)))]);
-    replace(at.drift, [dataTables(fit, page.openCode)]);
+    replace(at.drift, [dataTables(fit.tables)]);
   };
   return {update, changed: () => { if (root.checkVisibility()) update().catch(page.fail); }};
 };

@@ -1,10 +1,9 @@
 // What stands round the map: the field that finds by words, how many codes are kept, tools, kinds
 // and colors.
-import {button, node, replace} from '../page/nodes.js';
+import {button, node, replace, written} from '../page/nodes.js';
 
 const KIND_WORDS = {image: 'Pictures', text: 'Texts', pair: 'Pairs'};
 const KIND_SIGNS = {image: '●', text: '■', pair: '◆'};
-const written = number => number.toLocaleString('en');
 
 export const findBar = (root, words, choose) => {
   const name = 'Find on the map';

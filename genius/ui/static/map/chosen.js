@@ -1,10 +1,8 @@
 // The panel beside the map: what is chosen, with pictures, texts, codes, kinds and ways on; or how
 // to read the map.
-import {button, node} from '../page/nodes.js';
+import {button, counted, node, written} from '../page/nodes.js';
 import {tiles} from '../page/items.js';
 
-const written = number => number.toLocaleString('en');
-const counted = (number, word) => `${written(number)} ${word}${number === 1 ? '' : 's'}`;
 const KINDS = {image: 'picture', text: 'text', pair: 'pair'};
 const link = (act, ...words) => button({class: 'link'}, act, ...words);
 

@@ -1,8 +1,6 @@
 // Contents of the map: its regions, nested, which mark what is on screen; a click keeps one and
 // goes there.
-import {button, node} from '../page/nodes.js';
-
-const written = number => number.toLocaleString('en');
+import {button, node, written} from '../page/nodes.js';
 
 export const contents = (regions, colors, choose) => {
   const below = number => regions.flatMap((region, at) => (region.parent === number ? [at] : []));

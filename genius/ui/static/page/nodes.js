@@ -16,6 +16,9 @@ export const button = (attributes, onClick, ...children) => {
   return made;
 };
 
+export const written = number => number.toLocaleString('en');
+export const counted = (number, word) => `${written(number)} ${word}${number === 1 ? '' : 's'}`;
+
 // Tells a screen reader. One node, which stays, takes all texts: a node that comes with its text is often not read.
 export const say = words => { document.getElementById('announcer').textContent = words; };
 
@@ -45,18 +48,13 @@ export const tableOf = (columns, rows, words) => node('table', {},
   node('thead', {}, node('tr', {}, ...columns.map((name, place) =>
     node('th', {scope: 'col', class: words ? words[place] ? 'word' : 'figure' : ''}, name)))), node('tbody', {}, ...rows));
 
-// Tables with bars, as the server describes them: {caption, note, columns, rows of {text, bar, key}}.
-export const dataTables = ({note, tables}, openCode) => node('div', {class: 'data-table'},
-  ...note ? [node('p', {class: 'note'}, note)] : [], ...tables.map(({caption, note: about, columns, rows}) => {
-    const cell = ({text, key, bar}, place) => {
-      const made = node(place ? 'td' : 'th', place ? {} : {scope: 'row'},
-        key === undefined ? text : button({class: 'code', 'data-prefix': key}, () => openCode(key), text));
-      if (bar !== undefined) made.append(node('i', {class: 'under', style: {width: `${100 * bar}%`}}));
-      return made;
-    };
-    return node('section', {}, node('h2', {}, caption), ...about ? [node('p', {class: 'note'}, about)] : [],
-      scrollRegion(caption, 'scroll', tableOf(columns, rows.map(row => node('tr', {}, ...row.map(cell))))));
-  }));
+// Tables with bars, as the server describes them: [{caption, note, columns, rows of {text, bar}}].
+export const dataTables = tables => node('div', {class: 'data-table'}, ...tables.map(({caption, note, columns, rows}) => {
+  const cell = ({text, bar}, place) => node(place ? 'td' : 'th', place ? {} : {scope: 'row'}, text,
+    ...bar === undefined ? [] : [node('i', {class: 'under', style: {width: `${100 * bar}%`}})]);
+  return node('section', {}, node('h2', {}, caption), ...note ? [node('p', {class: 'note'}, note)] : [],
+    scrollRegion(caption, 'scroll', tableOf(columns, rows.map(row => node('tr', {}, ...row.map(cell))))));
+}));
 
 // An ID as chips; the codes that the query's own ID shares are marked. within: a button, which has the focus instead.
 export const chips = ({codes, shared, within = false, marks = level => level < shared ? ' shared' : ''}) => {
@@ -78,7 +76,7 @@ export const pager = (page, pages, turn) => {
     return made;
   };
   return pages < 2 ? [] : [node('nav', {class: 'choices', 'aria-label': 'Pages'}, step('Previous', page - 1),
-    node('span', {class: 'label'}, `page ${(page + 1).toLocaleString('en')} of ${pages.toLocaleString('en')}`), step('Next', page + 1))];
+    node('span', {class: 'label'}, `page ${written(page + 1)} of ${written(pages)}`), step('Next', page + 1))];
 };
 
 // What few people need.

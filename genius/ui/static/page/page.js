@@ -1,7 +1,7 @@
 // The page: header, tabs, and what all panels share. Each panel is a module of its own, loaded when it is first opened.
 import * as api from './api.js';
 import {fillMeanings, loadNames, wantNames} from './names.js';
-import {button, closeMenus, menu, node, replace, say} from './nodes.js';
+import {button, closeMenus, menu, node, replace} from './nodes.js';
 import {queryBox, takeAnywhere} from './query.js';
 
 const TABS = {search: 'Search', codes: 'Codes', map: 'Map', compare: 'Compare', reports: 'Reports', collection: 'Collection', api: 'API'};
@@ -9,8 +9,7 @@ const SEARCH = ['q', 'instruction', 'item', 'picture', 'example', 'reading'];
 const NAMED = '[data-prefix], [data-meaning], [data-short]';    // what shows the names of codes
 const VIEWS = ['present', 'embed', 'numbers'];    // ways to show the page, which its address keeps
 const version = import.meta.url.match(/static\/([^/]+)\//)[1];
-const mounted = {}, listeners = {searched: new Set(), changed: new Set()};
-const roots = {}, tabs = {};
+const mounted = {}, roots = {}, tabs = {};
 let tour = null;
 
 // The address of the page is its state: the tab, the search, what each panel shows. An uploaded picture and the part of it
@@ -55,8 +54,7 @@ export const page = {
   run: null,
   last: null,    // {search, title} of the last answered search
   address, get: api.get, call: api.call, upload: api.upload, link: api.link, picture: api.picture,
-  tell, fail, quiet, say, queryBox,
-  on: (event, listener) => listeners[event].add(listener),
+  tell, fail, quiet, queryBox,
   open: (tab, parameters = {}, options = {}) => address.set({tab: tab === 'search' ? '' : tab, tour: '', ...parameters}, options),
   openCode: code => page.open('codes', {code, play: '', only: '', page: ''}),
   openMap: (choice = {}) => page.open('map', {region: '', code: '', dataset: '', date: '', words: '', items: '', area: '', ...choice}),
@@ -74,12 +72,10 @@ export const page = {
     quiet();
     if (sessionStorage.restarted) tell('The server was restarted; your search is repeated.');
     delete sessionStorage.restarted;
-    listeners.searched.forEach(listener => listener(last));
   },
   async changed() {
     page.run = await api.get('about');
     drawHeader();
-    listeners.changed.forEach(listener => listener());
     Object.values(mounted).forEach(panel => panel.changed?.());
     loadNames().catch(() => {});
   },
