@@ -16,6 +16,7 @@ from genius.texts import MAX_TEXT
 from genius.ui.codes import view
 from genius.ui.codes.panel import panel
 from tests.ui.fake_engine import FakeEngine
+from tests.ui.golden import check_golden
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +100,7 @@ def test_a_code_that_no_item_has_says_so_and_a_wrong_one_is_one_sentence(codes):
 def test_items_are_turned_by_page_and_chosen_by_kind(codes, engine):
     rows = matching(engine, (None, 3))
     first, second = (codes["codes"]("*.3", "pair", at)["page"] for at in (0, 1))
-    assert not {tile["row"] for tile in first["tiles"]} & {tile["row"] for tile in second["tiles"]}
+    assert not {tile["id"] for tile in first["tiles"]} & {tile["id"] for tile in second["tiles"]}
     assert {tile["modality"] for tile in first["tiles"] + second["tiles"]} == {"pair"}
     pairs = (engine.index.modalities[rows] == Modality.PAIR).sum()
     last = codes["codes"]("*.3", "pair", 99)["page"]
@@ -153,29 +154,6 @@ def overview(items, used, perplexity=None, siblings=9):
     return Overview(items, siblings, [items, 0, 0], following)
 
 
-def test_a_name_says_on_how_many_items_it_was_checked_and_mixed_that_none_fits():
-    named = view.pattern_summary(
-        (0, 3), overview(8, 3), 10, True, Naming(("boat", "sea"), 6, 8), AROUND
-    )
-    assert (named["label"], named["checked"], named["mixed"]) == ("boat, sea", "fits 6 of 8", False)
-    assert named["around"] == {
-        "parent": "0",
-        "previous": None,
-        "following": "0.4",
-        "child": "0.3.1",
-    }
-    mixed = view.pattern_summary((0, 3), overview(8, 3), 10, True, Naming((), 0, 8), AROUND)
-    assert (mixed["label"], mixed["mixed"]) == (
-        "mixed",
-        True,
-    ) and "no word fits most of 8" in mixed["checked"]
-    # the kind; too few items
-    for pattern, naming in (((0,), Naming((), 0, 8)), ((0, 3), Naming(("boat",), 2, 2))):
-        assert (
-            view.pattern_summary(pattern, overview(2, 2), 10, True, naming, AROUND)["label"] == ""
-        )
-
-
 def test_sentences_say_how_a_pattern_splits():
     one_next = view.sentences((0, 3), overview(8, 1), 10)
     assert one_next == [
@@ -190,30 +168,31 @@ def test_sentences_say_how_a_pattern_splits():
     assert "only re-ranking orders them" in view.sentences((0, 3), whole, 10)[1]
 
 
-def test_words_come_with_their_number_and_typical_items_with_their_similarity():
+def summary(pattern=(0, 3), words=("boat", "sea"), fits=6, checked=8):
+    """Of an open code."""
+    naming = Naming(words, fits, checked)
+    return view.pattern_summary(pattern, overview(8, 3), 10, True, naming, AROUND)
+
+
+def test_the_panels_of_codes():
     factor = {"factor": "color", "value": "red", "share": 0.5, "elsewhere": 0.1}
-    told = view.meaning_view(Meaning([FittingWord("dog", 3)], 4, [factor]))
-    assert (
-        told["words"] == [{"word": "dog", "figure": "3", "share": 0.75}]
-        and "Of 4 items looked at" in told["note"]
-    )
-    assert told["factors"][0]["name"] == "color: red"
     tiles = {row: {"row": row} for row in range(3)}
-    shown = view.nearness_view(Nearness([(0, 0.9), (2, 0.8)], [(1, -0.1)], 3), tiles, 5)
-    assert [group["title"] for group in shown["groups"]] == ["Typical", "Borderline"]
-    assert "an even sample of 3 of 5 items" in shown["groups"][1]["note"]
-    assert view.nearness_view(Nearness([(0, 1.0)], [], 1), tiles, 1) is None
-
-
-def test_the_use_of_levels_is_a_table():
-    levels = [{"level": 0, "codes": 3, "used": 2, "perplexity": 1.5}]
     health = {
-        "levels": levels,
-        "ids": 4,
-        "items": 5,
-        "items_alone": 0.6,
-        "largest_bucket": 2,
-        "modality_purity": 1.0,
+        "levels": [{"level": 0, "codes": 3, "used": 2, "perplexity": 1.5}],
+        **{"ids": 4, "items": 5, "items_alone": 0.6, "largest_bucket": 2, "modality_purity": 1.0},
     }
-    of_levels, of_buckets = view.health_view(health, [(1, 3), (2, 1)], True)["tables"]
-    assert of_levels["rows"][0][0] == {"text": "0: modality"} and len(of_buckets["rows"]) == 2
+    check_golden(
+        "codes",
+        {
+            "named": summary(),
+            "mixed": summary(words=(), fits=0),
+            "named by its kind": summary((0,), (), 0)["label"],
+            "too few items for a name": summary(words=("boat",), fits=2, checked=2)["label"],
+            "meaning": view.meaning_view(Meaning([FittingWord("dog", 3)], 4, [factor])),
+            "typical": view.nearness_view(
+                Nearness([(0, 0.9), (2, 0.8)], [(1, -0.1)], 3), tiles, total=5
+            ),
+            "one item": view.nearness_view(Nearness([(0, 1.0)], [], 1), tiles, total=1),
+            "health": view.health_view(health, [(1, 3), (2, 1)], True),
+        },
+    )

@@ -29,7 +29,7 @@ from genius.schema import (
 )
 from genius.ui.collection import view as collection_view
 from genius.ui.common.context import LastQuery
-from genius.ui.common.formatting import number
+from genius.ui.common.formatting import number, ordinal
 from genius.ui.compare import comparison_view
 from genius.ui.search import strip as strip_view
 from genius.ui.search import view, why
@@ -258,7 +258,7 @@ def test_why():
 def test_ranks_are_said_as_ordinals_and_movements():
     ranks = (1, 2, 3, 4, 11, 112, 21, 1013, 12_345_672)
     ordinals = ["1st", "2nd", "3rd", "4th", "11th", "112th", "21st", "1,013th", "12,345,672nd"]
-    assert [why.ordinal(rank) for rank in ranks] == ordinals
+    assert [ordinal(rank) for rank in ranks] == ordinals
     assert (why.rank_change(3, 3), why.rank_change(3, 1)) == (
         "left it at rank 3",
         "moved it from rank 3 to 1",

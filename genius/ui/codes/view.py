@@ -10,13 +10,21 @@ from genius.explore.playing import Group, Relatives
 from genius.explore.word_fits import MIN_ITEMS, MIXED, Naming
 from genius.schema import Modality
 from genius.trie.code_table import Pattern, trimmed
-from genius.ui.common.formatting import MODALITY_NAMES, Json, cells, count, number, percent, table
+from genius.ui.common.formatting import (
+    MODALITY_NAMES,
+    Json,
+    cells,
+    count,
+    number,
+    ordinal,
+    percent,
+    table,
+)
 
 Tiles = Callable[[Sequence[int]], list[Json]]  # rows -> their items as tiles
 
 MAX_NEXT = 60  # next codes that are shown
 MAX_ROWS = 300  # of a table
-ORDINALS = ("1st", "2nd", "3rd")
 
 
 def key_of(pattern: Pattern | None) -> str | None:
@@ -32,11 +40,6 @@ def naming_view(naming: Naming) -> Json:
     if not naming.words:
         checked = f"no word fits most of {naming.checked:,} items"
     return {"label": naming.label, "checked": checked}
-
-
-def level_name(level: int, forced: bool) -> str:
-    """A level, with its meaning where that is fixed."""
-    return f"{level}: modality" if level == 0 and forced else str(level)
 
 
 def code_name(code: int | None, level: int, forced: bool) -> str:
@@ -157,7 +160,6 @@ def meaning_view(meaning: Meaning) -> Json:
             {
                 "name": f"{factor['factor']}: {factor['value']}",
                 "figure": percent(factor["share"]),
-                "share": factor["share"],
                 "siblings_figure": percent(factor["elsewhere"]),
             }
             for factor in meaning.factors
@@ -264,8 +266,7 @@ def guess_view(
 def guess_title(level: int, forced: bool) -> str:
     if not level:
         return "Nothing known"
-    title = f"{ORDINALS[level - 1] if level <= len(ORDINALS) else f'{level}th'} code"
-    return f"{title}: the kind" if forced and level == 1 else title
+    return f"{ordinal(level)} code{': the kind' * (forced and level == 1)}"
 
 
 def groups_view(groups: Sequence[Group], level: int, forced: bool, tiles: Tiles) -> list[Json]:
@@ -291,7 +292,7 @@ def health_view(
     buckets: (items per ID, number of IDs)."""
     levels = [
         cells(
-            level_name(level["level"], forced),
+            f"{level['level']}{': modality' * (forced and not level['level'])}",
             f"{level['codes']:,}",
             (f"{level['used']:,}", level["used"] / level["codes"]),
             f"{level['codes'] - level['used']:,}",

@@ -55,8 +55,14 @@ def count(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
+def ordinal(rank: int) -> str:
+    """1 -> 1st, 12 -> 12th, 1002 -> 1,002nd."""
+    last = {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
+    return f"{rank:,}{'th' if rank % 100 in (11, 12, 13) else last}"
+
+
 def cells(*row: str | tuple[str, float]) -> list[Json]:
-    """A row of a table as table.js draws it: texts, or a text with a bar of a length from 0 to
+    """A row of a table as nodes.js draws it: texts, or a text with a bar of a length from 0 to
     1.
     """
     return [
@@ -66,7 +72,7 @@ def cells(*row: str | tuple[str, float]) -> list[Json]:
 
 
 def table(caption: str, columns: Sequence[str], rows: Sequence[list[Json]], note: str = "") -> Json:
-    """A table as table.js draws it; rows of `cells`."""
+    """A table as nodes.js draws it; rows of `cells`."""
     return {"caption": caption, "columns": columns, "rows": rows, "note": note}
 
 
@@ -185,19 +191,19 @@ def is_web_address(text: str) -> bool:
         return False
 
 
-def tile(row: int, item: Item, figure: str = "") -> Json:
+def tile(item: Item, figure: str = "") -> Json:
     """An item small enough for a grid, its text cut; figure: a number to show with it."""
     view = item_view(item)
     text = view["text"]
     if len(text) > LONGEST_EXCERPT:
         text = text[:LONGEST_EXCERPT].rstrip() + "…"
-    return {"row": row, **view, "text": text, "figure": figure}
+    return {**view, "text": text, "figure": figure}
 
 
 def tiles(index: Index, rows: Sequence[int]) -> list[Json]:
     """The tiles of the items at these rows, with their codes."""
-    found = zip(rows, index.items(rows), index.codes(rows).tolist(), strict=True)
-    return [tile(row, item) | {"codes": codes} for row, item, codes in found]
+    found = zip(index.items(rows), index.codes(rows).tolist(), strict=True)
+    return [tile(item) | {"codes": codes} for item, codes in found]
 
 
 def item_card(engine: Engine, id: Any) -> Json:
@@ -207,7 +213,7 @@ def item_card(engine: Engine, id: Any) -> Json:
         **item_view(known["item"]),
         **{name: known[name] for name in ("codes", "facts", "exact")},
         "neighbours": [
-            item_view(near["item"]) | {"figure": number(near["cosine"], 3), "row": near["row"]}
+            item_view(near["item"]) | {"figure": number(near["cosine"], 3)}
             for near in known["neighbours"]
         ],
     }

@@ -82,10 +82,7 @@ class Map:
 
     def on_map(self) -> Json:
         """All that the map needs but the places: views, regions, and what each point is."""
-        points = self.points
-        return view.map_view(
-            self.maps, points, self.engine.index, len(self.engine.index.code_sizes)
-        )
+        return view.map_view(self.maps, self.points, self.engine.index)
 
     def on_places(self, keep: int = 0) -> dict[str, str]:
         """Where each point lies with so many codes kept; 0: everything."""

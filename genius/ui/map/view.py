@@ -13,7 +13,7 @@ from genius.explore.playing import typical_rows
 from genius.explore.word_fits import MIXED, spread
 from genius.index.store import Index
 from genius.schema import Modality
-from genius.ui.common.formatting import MODALITY_NAMES, Json, count, percent, tiles
+from genius.ui.common.formatting import Json, count, percent, tiles
 
 SCALE = 30_000  # integer of the edge of a map; spread points may lie a little beyond it
 LOOKED_AT = 4_000  # items of a choice that words are tried on
@@ -28,16 +28,10 @@ def packed(values: np.ndarray, kind: str) -> str:
     return base64.b64encode(np.ascontiguousarray(whole.astype(kind)).tobytes()).decode()
 
 
-def map_view(maps: Maps, points: MapPoints, index: Index, levels: int) -> Json:
+def map_view(maps: Maps, points: MapPoints, index: Index) -> Json:
     """Views, regions, and what each point is."""
-    numbers = np.unique(points.datasets).tolist()
-    names = {
-        number: maps.names.get(number, "added" if number < 0 else f"dataset {number}")
-        for number in numbers
-    }
     counts = np.bincount(points.kinds, minlength=len(Modality)).tolist()
     return {
-        "total": index.n,
         "drawn": len(points.rows),
         "added": len(points.added),
         "views": [
@@ -54,15 +48,17 @@ def map_view(maps: Maps, points: MapPoints, index: Index, levels: int) -> Json:
         "kinds": packed(points.kinds, "<u1"),
         "of": packed(points.regions, "<u2"),
         "counts": [
-            {"kind": kind.name.lower(), "name": MODALITY_NAMES[kind], "items": items}
+            {"kind": kind.name.lower(), "items": items}
             for kind, items in zip(Modality, counts, strict=True)
         ],
         "datasets": [
-            {"number": number, "name": name, "items": int((points.datasets == number).sum())}
-            for number, name in names.items()
+            {
+                "number": number,
+                "name": maps.names.get(number, "added" if number < 0 else f"dataset {number}"),
+            }
+            for number in np.unique(points.datasets).tolist()
         ],
         "years": points.years,
-        "levels": levels,
     }
 
 
@@ -136,12 +132,7 @@ def chosen_view(namer: CodeNamer, points: MapPoints, chosen: np.ndarray) -> Json
         "points": packed(chosen, "<u4"),
         "items": len(rows),
         "kinds": [
-            {
-                "kind": kind.name.lower(),
-                "name": MODALITY_NAMES[kind],
-                "items": items,
-                "share": items / len(rows),
-            }
+            {"kind": kind.name.lower(), "items": items, "share": items / len(rows)}
             for kind, items in zip(Modality, counts, strict=True)
             if items
         ],

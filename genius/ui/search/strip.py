@@ -191,7 +191,7 @@ def what_if_results(result: SearchResult, prefix: tuple[int, ...], after: Narrow
     return {
         "title": f"Results that begin with {beginning}",
         "note": f"out of {possible}; choose one to search with it",
-        "tiles": [tile(hit.row, hit.item, f"{hit.cosine:.3f}") for hit in result.hits],
+        "tiles": [tile(hit.item, f"{hit.cosine:.3f}") for hit in result.hits],
     }
 
 
@@ -245,9 +245,7 @@ def strip(
         ],
         "ending": ending(narrowing),
         "items": {
-            str(row): {
-                name: tile(row, item)[name] for name in ("label", "modality", "text", "picture")
-            }
+            str(row): {name: tile(item)[name] for name in ("label", "modality", "text", "picture")}
             for row, item in items.items()
         },
         "branched": replaced is not None,

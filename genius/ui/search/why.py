@@ -17,7 +17,15 @@ from genius.explore.items import dense_ranks
 from genius.schema import Hit, Modality, SearchResult
 from genius.trie.code_table import CodeTable
 from genius.ui.common.context import LastQuery
-from genius.ui.common.formatting import MODALITY_NAMES, Json, count, identifier, item_view, number
+from genius.ui.common.formatting import (
+    MODALITY_NAMES,
+    Json,
+    count,
+    identifier,
+    item_view,
+    number,
+    ordinal,
+)
 from genius.ui.figures import base_layout
 
 FEW = 10  # items of a group that is worth a look
@@ -159,14 +167,6 @@ def rank_change(before: int, after: int) -> str:
     return (
         f"left it at rank {after}" if before == after else f"moved it from rank {before} to {after}"
     )
-
-
-def ordinal(rank: int) -> str:
-    """1 -> 1st, 12 -> 12th, 1002 -> 1,002nd."""
-    ending = (
-        "th" if rank % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
-    )
-    return f"{rank:,}{ending}"
 
 
 def flags(reason: Explanation) -> list[str]:
