@@ -3,11 +3,9 @@
 import json
 import threading
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
-import httpx
 import pytest
 from PIL import Image
 
@@ -16,6 +14,7 @@ from genius.ui.page import Page
 from tests.ui.fake_engine import EXAMPLES, FakeEngine
 from tests.ui.tiny_page import hosted
 
+JSON = {"content-type": "application/json"}
 EXPECTED = ("the server responded with a status of 4",)  # a refusal, which the page tells in words
 
 
@@ -31,33 +30,36 @@ def photo(tmp_path):
 
 @pytest.fixture(scope="session")
 def served() -> Iterator[SimpleNamespace]:
-    """engine, page, url: a page that is being served."""
+    """engine, page, url, client: a page that is being served."""
     engine = FakeEngine()
     page = Page(engine, ServedRun(Path("made-up"), "drawings", EXAMPLES))
     with hosted(page) as server:
         for thread in threading.enumerate():
             if thread.name == "prepare":  # which takes snapshots, and may log
                 thread.join()
-        yield SimpleNamespace(engine=engine, page=page, url=server.address)
+        yield SimpleNamespace(engine=engine, page=page, url=server.address, client=server.client)
 
 
 @pytest.fixture
 def ask(served):
-    """Call an endpoint as a program would: {"answer": …} or {"error": a sentence}."""
-    return partial(called, served.url)
+    """Call an endpoint as a program would, with its arguments in order or by name: {"answer": …} or
+    {"error": a sentence}.
+    """
 
-
-def called(url: str, function: str, **arguments):
-    with httpx.Client(base_url=f"{url}/gradio_api/call", timeout=60, trust_env=False) as client:
-        accepted = client.post(f"/{function}", json={"data": arguments})
+    def called(function: str, *given, **named):
+        path = f"/gradio_api/call/{function}"
+        content = json.dumps({"data": named or given})  # of which httpx would refuse some
+        accepted = served.client.post(path, content=content, headers=JSON)
         if accepted.status_code != 200:
             return accepted.json() | {"status": accepted.status_code}
-        stream = client.get(f"/{function}/{accepted.json()['event_id']}").text
-    kind, data = stream.strip().split("\n")[-2:]
-    told = json.loads(data.removeprefix("data: "))
-    if kind == "event: complete":
-        return {"answer": told[0]}
-    return {"error": told["error"] if isinstance(told, dict) else told}
+        stream = served.client.get(f"{path}/{accepted.json()['event_id']}").text
+        kind, data = stream.strip().split("\n")[-2:]
+        told = json.loads(data.removeprefix("data: "))
+        if kind == "event: complete":
+            return {"answer": told[0]}
+        return {"error": told["error"] if isinstance(told, dict) else told}
+
+    return called
 
 
 @pytest.fixture

@@ -1,17 +1,11 @@
 """Maps with places that mean nothing, and a page over a tiny run that has one."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from types import SimpleNamespace
+from collections.abc import Sequence
 
 import numpy as np
-import pytest
 
 from genius.collections.keys import id_key
-from genius.explore.map_data import PART, Maps, Moved, Region, View
-from genius.run import Run
-from tests.search.tiny import LEVELS, publish_tiny_run
+from genius.explore.map_data import Maps, Moved, Region, View
 from tests.ui.fake_engine import HOSTILE, FakeIndex
 
 FEW = 5  # places with all codes
@@ -45,24 +39,3 @@ def many_maps() -> Maps:
     return fake_maps(
         [item.id for item in FakeIndex().items(range(0, 76_000, 26))], len(FakeIndex.code_sizes)
     )
-
-
-@contextmanager
-def serving_maps(path: Path) -> Iterator[SimpleNamespace]:
-    """A page over a tiny run of 40 items, of which 39 are drawn."""
-
-    def publish(path: Path) -> Run:
-        run = publish_tiny_run(path)
-        run.publish(
-            PART,
-            fake_maps([f"0:{row}" for row in range(39)], LEVELS).save,
-            ("fusion", "quantizer", "index"),
-        )
-        return run
-
-    from tests.ui import tiny_page  # here: it makes a whole page
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tiny_page, "publish_tiny_run", publish)
-        with tiny_page.serving(path) as page:
-            yield page

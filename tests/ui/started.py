@@ -14,6 +14,11 @@ import httpx
 ROOT = Path(__file__).parents[2]
 
 
+def client_at(address: str) -> httpx.Client:
+    """A program that asks a server; without the proxies of this machine."""
+    return httpx.Client(base_url=address, trust_env=False, timeout=60)
+
+
 @contextmanager
 def started(
     run: Path,
@@ -55,7 +60,7 @@ def started(
         else:
             raise AssertionError(f"it did not start: {process.stderr.read()}")
         address = log[-1]["message"].split()[2]
-        with httpx.Client(base_url=address, trust_env=False, timeout=60) as client:
+        with client_at(address) as client:
             yield SimpleNamespace(process=process, client=client, log=log)
     finally:
         process.kill()

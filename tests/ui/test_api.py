@@ -4,7 +4,6 @@ import base64
 import io
 from dataclasses import replace
 
-import httpx
 import pytest
 from gradio_client import Client, handle_file
 from gradio_client.exceptions import AppError
@@ -30,8 +29,7 @@ def refused(client, *given, **named):
 
 
 def test_the_tab_documents_each_public_endpoint_and_its_calls_can_be_copied(served, client):
-    info = httpx.get(f"{served.url}/gradio_api/info", trust_env=False, timeout=60).json()
-    documented = httpx.get(f"{served.url}/api", trust_env=False, timeout=60).json()
+    info, documented = (served.client.get(path).json() for path in ("/gradio_api/info", "/api"))
     assert {f"/{one['name']}" for one in documented} == set(info["named_endpoints"])
     assert info["unnamed_endpoints"] == {}
     for endpoint in documented:

@@ -6,7 +6,6 @@ from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
-import httpx
 import pytest
 
 from genius.errors import UserError
@@ -32,13 +31,13 @@ def served(tmp_path_factory):
 @pytest.fixture
 def look(served):
     """What a look of the page answers."""
-    return lambda path: httpx.get(f"{served.url}/{path}", trust_env=False, timeout=60).json()
+    return lambda path: served.client.get(f"/{path}").json()
 
 
 def uploaded(served, photo, name="photo.jpg"):
     files = {"files": (name, photo.read_bytes())}
-    sent = httpx.post(f"{served.url}/gradio_api/upload", files=files, trust_env=False, timeout=60)
-    return {"path": sent.json()[0], "name": name}
+    (path,) = served.client.post("/gradio_api/upload", files=files).json()
+    return {"path": path, "name": name}
 
 
 def test_pictures_and_captions_come_in_and_go_out(ask, look, served, photo):

@@ -19,20 +19,11 @@ from tests.ui.test_collection import uploaded
 from tests.waiting import wait_until
 
 
-@pytest.mark.parametrize(
-    "script", sorted(str(file.relative_to(STATIC)) for file in STATIC.rglob("*.js"))
-)
-def test_no_script_writes_markup_or_runs_text(script):
-    text = (STATIC / script).read_text(encoding="utf-8")
-    for forbidden in (
-        "innerHTML",
-        "outerHTML",
-        "insertAdjacentHTML",
-        "document.write",
-        "eval(",
-        "new Function",
-    ):
-        assert forbidden not in text
+def test_no_script_writes_markup_or_runs_text():
+    forbidden = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(")
+    for script in STATIC.rglob("*.js"):
+        text = script.read_text(encoding="utf-8")
+        assert not [word for word in (*forbidden, "new Function") if word in text], script.name
 
 
 def test_the_page_names_no_other_host():
@@ -83,16 +74,7 @@ BOX = {"left": 0.25, "top": 0, "right": 0.5, "bottom": 1}
 
 
 @pytest.mark.parametrize(
-    "value",
-    [
-        [],
-        "0,0,1,1",
-        {},
-        {**BOX, "left": "0"},
-        {**BOX, "right": None},
-        {**BOX, "top": True},
-        {"left": 0, "top": 0},
-    ],
+    "value", ["0,0,1,1", {**BOX, "left": "0"}, {**BOX, "top": True}, {"left": 0, "top": 0}]
 )
 def test_what_is_no_box_gets_one_sentence(value):
     with pytest.raises(UserError, match="is not a box; mark it again"):
@@ -122,47 +104,26 @@ def test_what_is_no_prefix_is_refused(prefix):
 @pytest.mark.parametrize(
     "origin",
     [
-        *(
-            "javascript:alert(1)",
-            "JavaScript:alert(1)//https://example.org",
-            "data:text/html,hello",
-        ),
-        *(
-            "ftp://example.org",
-            "//example.org",
-            "https:example.org",
-            "https://",
-            "https://[",
-            "A set of photographs",
-        ),
-        *(
-            "https://example.org/\njavascript:",
-            "https://example.org and more",
-            " https://example.org",
-        ),
+        "JavaScript:alert(1)//https://example.org",
+        "//example.org",
+        "https:example.org",
+        "https://[",
+        "https://example.org/\njavascript:",
+        "https://example.org and more",
     ],
 )
-def test_any_other_origin_is_text(origin):
+def test_what_is_no_address_on_the_web_is_no_link(origin):
     assert formatting.provenance_view({"origin": origin}) == {"origin": origin}
 
 
-def test_suggestions_come_once_by_what_they_ask_for():
-    known = [
-        (Modality.TEXT, Modality.PAIR, "b"),
-        (Modality.TEXT, Modality.IMAGE, "a"),
-        (Modality.IMAGE, Modality.TEXT, "c"),
-        (Modality.TEXT, Modality.IMAGE, "a"),
-    ]
-    assert formatting.suggest_instructions(known) == ["a", "c", "b"]
-
-
-def test_the_shortest_instruction_stands_for_each_target_texts_first():
+def test_instructions_are_offered_once_and_the_shortest_stands_for_each_target_texts_first():
     known = [
         (Modality.IMAGE, Modality.IMAGE, "Find similar pictures."),
         (Modality.IMAGE, Modality.TEXT, "Name what this is."),
         (Modality.IMAGE, Modality.TEXT, "What is this?"),
-        (Modality.TEXT, Modality.TEXT, "?"),
+        (Modality.TEXT, Modality.TEXT, "What is this?"),
     ]
+    assert formatting.suggest_instructions(known) == [known[0][2], known[1][2], known[2][2]]
     shortest = formatting.shortest_instructions
     assert shortest(known, Modality.IMAGE) == ["What is this?", "Find similar pictures."]
     assert shortest(known, Modality.PAIR) == []

@@ -5,7 +5,6 @@ visitors.
 import json
 import logging
 
-import httpx
 import pytest
 
 from genius.errors import UserError
@@ -15,30 +14,27 @@ from genius.ui.calls import Call
 from genius.ui.monitoring import CALL_LOG, SERVER_LOG, Monitor, record_search
 
 
-def metrics(url: str) -> dict[str, float]:
+def metrics(served) -> dict[str, float]:
     """The samples at /metrics, by name and labels."""
-    text = httpx.get(f"{url}/metrics", trust_env=False, timeout=60).text
-    return {
-        line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1])
-        for line in text.splitlines()
-        if line[0] != "#"
-    }
+    lines = served.client.get("/metrics").text.splitlines()
+    samples = [line.rsplit(" ", 1) for line in lines if line[0] != "#"]
+    return {name: float(value) for name, value in samples}
 
 
 def test_a_search_is_counted_by_kind_and_outcome(ask, served):
     answered = 'genius_searches_total{kind="text",mode="both",outcome="answered",run="made-up"}'
     refused = 'genius_calls_total{function="search",outcome="refused",run="made-up"}'
     timed = 'genius_search_seconds_count{mode="both",run="made-up"}'
-    before = metrics(served.url)
+    before = metrics(served)
     assert "answer" in ask("search", text="mug")
     assert "error" in ask("search", text="mug", modality="zebra")
-    after = metrics(served.url)
+    after = metrics(served)
     grown = {name: after[name] - before.get(name, 0) for name in (answered, refused, timed)}
     assert grown == {answered: 1, refused: 1, timed: 1}
 
 
 def test_metrics_tell_the_version_the_queue_the_memory_and_the_uploads(served):
-    shown = metrics(served.url)
+    shown = metrics(served)
     assert shown['genius_index_info{run="made-up",version="index-00000000"}'] == 1
     assert shown['genius_index_items{run="made-up"}'] == served.engine.index.n
     assert shown['genius_queue_length{run="made-up"}'] == shown["genius_uploads_open"] == 0
@@ -49,9 +45,9 @@ def test_metrics_tell_nothing_of_what_clients_send(ask, served):
     ask("search", text="secret words", instruction="secret instruction")
     ask("search", text="secret words", mode="secret mode")
     ask("secret", text="words")
-    httpx.get(f"{served.url}/items/secret", trust_env=False, timeout=60)
-    httpx.get(f"{served.url}/secret/path", trust_env=False, timeout=60)
-    assert "secret" not in " ".join(metrics(served.url))
+    served.client.get("/items/secret")
+    served.client.get("/secret/path")
+    assert "secret" not in " ".join(metrics(served))
 
 
 @pytest.mark.parametrize("mode", ["secret", ["set"], {"mode": 1}, 7])

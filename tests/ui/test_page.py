@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 
-import httpx
 import numpy as np
 import pytest
 
@@ -15,31 +14,8 @@ from tests.ui.fake_engine import FakeEngine
 from tests.ui.tiny_page import hosted
 
 BROWSER = {"accept": "text/html,*/*"}
-LOOKS = {  # who is signed in, where there is a login; they change nothing
-    *(
-        "about",
-        "alive",
-        "api",
-        "codes",
-        "codes/change",
-        "codes/guess",
-        "codes/health",
-        "codes/near",
-    ),
-    *(
-        "codes/random",
-        "collection",
-        "collection/added",
-        "collection/fit",
-        "compare",
-        "examples/{number}/picture",
-    ),
-    *("items/{id}", "items/{id}/picture", "names", "names/{prefix}", "uploads/picture"),
-}
-# the same, and programs, and agents
+# what programs and agents may call, too
 DOCUMENTED = {"search", "item", "code_items", "neighbours", "find_codes"}
-# the same, but not documented
-OF_THE_PAGE = {"show", "steps", "why", "blend", "save", "warm", "compare"}
 # where the run, or a copy, may be changed
 EDITING = {"add_items", "remove_items", "merge_segments", "keep_changes", "forget_changes"}
 OPEN = ("/healthz", "/metrics")  # everybody
@@ -53,6 +29,8 @@ CLOSED = (  # nobody: Gradio's own page and what belongs to it
         "/app_id",
         "/login_check",
     ),
+    *("/gradio_api/proxy=http://127.0.0.1/", "/gradio_api/stream/x", "/gradio_api/deep_link"),
+    *("/gradio_api/component_server", "/gradio_api/run/search", "/gradio_api/api/search"),
     *(
         "/gradio_api/openapi.json",
         "/gradio_api/runs",
@@ -68,29 +46,18 @@ CLOSED = (  # nobody: Gradio's own page and what belongs to it
 def locked():
     """A page with a login, and a client without one."""
     page = Page(FakeEngine(), ServedRun(Path("made-up")))
-    with (
-        hosted(page, logins=[("ada", "secret")]) as server,
-        httpx.Client(base_url=server.address, trust_env=False, timeout=60) as client,
-    ):
-        yield SimpleNamespace(page=page, client=client)
+    with hosted(page, logins=[("ada", "secret")]) as server:
+        yield SimpleNamespace(page=page, client=server.client)
 
 
-def test_every_address_is_listed_with_who_may_call_it():
+def test_what_may_be_called_is_documented_and_changes_only_where_they_are_allowed():
     engine = FakeEngine()
     engine.encoder = engine.fusion = engine.quantizer = engine.run = None
-    page = Page(engine, ServedRun(Path("made-up"), editable=True))
-    maps_and_reports = {
-        path for path in page.looks if path.split("/")[0] in ("map", "reports", "tour", "report")
-    }
-    assert page.looks.keys() - maps_and_reports == LOOKS
-    assert {function.__name__ for function in page.public} == DOCUMENTED
-    calls = {function.__name__ for function in page.calls}
-    assert calls == {*OF_THE_PAGE, *EDITING} | {name for name in calls if name.startswith("map_")}
-
-
-def test_a_page_that_may_not_be_edited_takes_no_changes():
-    page = Page(FakeEngine(), ServedRun(Path("made-up")))
-    assert not {function.__name__ for function in page.calls} & EDITING
+    for editable in (True, False):
+        page = Page(engine, ServedRun(Path("made-up"), editable=editable))
+        assert {function.__name__ for function in page.public} == DOCUMENTED
+        changes = EDITING & {function.__name__ for function in page.calls}
+        assert changes == (EDITING if editable else set())
 
 
 def test_without_a_login_nothing_is_shown_and_nothing_is_called(locked):
@@ -113,25 +80,21 @@ def test_without_a_login_nothing_is_shown_and_nothing_is_called(locked):
 
 @pytest.mark.parametrize("path", CLOSED)
 def test_what_gradio_would_show_beside_the_endpoints_is_closed(served, path):
-    assert httpx.get(served.url + path, trust_env=False, timeout=60).status_code == 404
+    for method in ("GET", "POST"):
+        assert served.client.request(method, path).status_code == 404
 
 
 def test_a_look_is_asked_again_only_when_it_changed_and_a_wrong_one_gets_a_sentence(served):
-    with httpx.Client(base_url=served.url, trust_env=False, timeout=60) as client:
-        shown = client.get("/items/1:0/picture")
-        assert shown.status_code == 200 and shown.headers["content-type"] == "image/webp"
-        again = client.get("/items/1:0/picture", headers={"if-none-match": shown.headers["etag"]})
-        assert again.status_code == 304 and not again.content
-        for path, status in (
-            ("/items/9:9", 404),
-            ("/items/2:1/picture", 404),
-            ("/examples/x/picture", 400),
-        ):
-            refused = client.get(path)
-            assert (
-                refused.status_code == status
-                and refused.json()["error"] == refused.json()["detail"]
-            ), path
+    client = served.client
+    shown = client.get("/items/1:0/picture")
+    assert shown.status_code == 200 and shown.headers["content-type"] == "image/webp"
+    again = client.get("/items/1:0/picture", headers={"if-none-match": shown.headers["etag"]})
+    assert again.status_code == 304 and not again.content
+    wrong = {"/items/9:9": 404, "/items/2:1/picture": 404, "/examples/x/picture": 400}
+    for path, status in wrong.items():
+        refused = client.get(path)
+        assert refused.status_code == status, path
+        assert refused.json()["error"] == refused.json()["detail"]
 
 
 def test_what_is_served_comes_from_the_run(tmp_path):

@@ -16,6 +16,7 @@ from genius.ui.files import plotly_file
 from genius.ui.page import Page
 from genius.ui.runs import HostedRun, Hosting
 from genius.ui.serving import serve
+from tests.ui.started import client_at
 from tests.ui.tiny_page import page_of
 from tests.waiting import wait_until
 
@@ -53,7 +54,7 @@ def serving(tmp_path: Path, **hosting):
     server = serve(
         [hosted(name) for name in ("one", "two words", "broken")], Hosting(port=0, **hosting)
     )
-    with httpx.Client(base_url=server.address, trust_env=False, timeout=60) as client:
+    with client_at(server.address) as client:
         yield SimpleNamespace(
             client=client, go=go, loads=loads, late=late, url=server.address, folder=tmp_path
         )

@@ -5,13 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from genius.schema import Modality, SearchOptions
+from genius.schema import Modality, Reading, SearchOptions
 from genius.ui.common.about import About
 from genius.ui.common.context import Context, ServedRun
 from genius.ui.search.panel import Search
-from genius.ui.search.searches import Asked, Searches
+from genius.ui.search.searches import Asked
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.test_collection import uploaded
+
+
+def search_over(engine, **served) -> Search:
+    return Search(Context(engine, ServedRun(Path("made-up"), **served)))
 
 
 @pytest.fixture
@@ -115,8 +119,9 @@ def test_a_query_without_an_instruction_gets_the_first_one_that_the_run_offers(
         ask=("Explain this.",), ask_with_text=("Answer this.",), ask_by_text=("Picture this.",)
     )
     engine = FakeEngine()
-    search = Search(Context(engine, ServedRun(Path("made-up"), about=about)))
-    shown = search.show({"q": text, "picture": "1:300" * pictured, "instruction": instruction})
+    shown = search_over(engine, about=about).show(
+        {"q": text, "picture": "1:300" * pictured, "instruction": instruction}
+    )
     assert engine.queries[-1][0].instruction == shown["summary"]["asked"] == expected
 
 
@@ -149,7 +154,7 @@ def test_what_is_asked_about_a_search_searches_once(ask, served):
 
 def test_answers_that_were_not_asked_about_for_long_are_searched_again():
     engine = FakeEngine()
-    searches = Searches(Context(engine, ServedRun(Path("made-up"))))
+    searches = search_over(engine).searches
     for number in (*range(40), 39, 0):
         searches.answers({"q": f"mug {number}"})
     assert len(engine.queries) == 41
@@ -168,5 +173,41 @@ def test_an_answer_without_some_parts_of_a_cluster_says_so():
     engine = FakeEngine()
     answer = engine.answer
     engine.answer = lambda *asked: replace(answer(*asked), missing="2 of 3 parts answered")
-    shown = Search(Context(engine, ServedRun(Path("made-up")))).show({"q": "mug"})
+    shown = search_over(engine).show({"q": "mug"})
     assert shown["summary"]["notes"][0] == "2 of 3 parts answered; the others were too slow."
+
+
+READ = Reading("similar", {"similar": 0.7, "change": 0.2, "entry": 0.06, "page": 0.04}, "", "cars")
+ABOUT = About(ask=("What is this?", "Similar"), ask_by_text=("Show me a photo of this.",))
+
+
+class ReadingEngine(FakeEngine):
+    has_reader = True
+
+    def answer(self, query, options, seed=7):
+        result = super().answer(query, options, seed)
+        object.__setattr__(result, "reading", READ)
+        return result
+
+
+def test_how_words_were_read_is_shown_and_another_reading_is_asked_for():
+    engine = ReadingEngine()
+    show = search_over(engine, about=ABOUT).show
+    shown = show({"q": "a street without cars"})
+    query, _ = engine.queries[-1]
+    assert (query.text, query.instruction, query.reading) == ("a street without cars", "", "")
+    assert shown["summary"]["reading"] == {
+        "name": "Similar pictures",
+        "left_out": "cars",
+        "others": [
+            {"reading": "change", "name": "The same, changed"},
+            {"reading": "entry", "name": "What it is"},
+        ],
+    }
+    # the picture of an item is read as more like it
+    for search, reading in (
+        ({"q": "kites", "reading": "page"}, "page"),
+        ({"item": "1:300"}, "similar"),
+    ):
+        show(search)
+        assert engine.queries[-1][0].reading == reading

@@ -5,7 +5,6 @@ HTTP.
 import asyncio
 from contextlib import contextmanager
 
-import httpx
 import pytest
 
 from genius.errors import UserError
@@ -19,11 +18,8 @@ def serving(**hosting):
     def echo(text: str) -> str:
         return text
 
-    with (
-        hosted(page_of(echo), **hosting) as server,
-        httpx.Client(base_url=server.address, trust_env=False, timeout=60) as client,
-    ):
-        yield client
+    with hosted(page_of(echo), **hosting) as server:
+        yield server.client
 
 
 @pytest.fixture(scope="module")
@@ -193,18 +189,6 @@ def test_names_are_checked_behind_a_proxy_too():
                 host: client.get("/config", headers={"host": host}).status_code for host in hosts
             }
             assert found == hosts
-
-
-CLOSED = (
-    *("proxy=http://127.0.0.1/", "stream/x", "component_server", "deep_link"),
-    *("run/echo", "api/echo", "token", "app_id"),
-)
-
-
-@pytest.mark.parametrize("path", CLOSED)
-def test_addresses_of_gradio_that_the_page_has_no_use_for_are_closed(public, path):
-    for method in ("GET", "POST"):
-        assert public.request(method, f"/gradio_api/{path}").status_code in (404, 405)
 
 
 def test_a_client_cannot_guess_passwords_without_end():

@@ -43,19 +43,20 @@ def test_a_server_that_ends_at_once_leaves_no_traceback(caplog):
 
 
 def test_the_page_comes_compressed_and_a_browser_keeps_its_files_but_asks_for_the_page(served):
-    page = get(served.url)
+    get = served.client.get
+    page = get("/")
     assert (
         page.headers["content-encoding"] == "gzip" and page.headers["cache-control"] == "no-cache"
     )
-    again = get(served.url, headers={"if-none-match": page.headers["etag"]})
+    again = get("/", headers={"if-none-match": page.headers["etag"]})
     assert again.status_code == 304 and not again.content
     (script,) = re.findall(r'<script type="module" src="([^"]+)"', page.text)
-    file = get(f"{served.url}/{script}")
+    file = get(f"/{script}")
     assert (
         file.headers["content-encoding"] == "gzip" and "immutable" in file.headers["cache-control"]
     )
     assert "javascript" in file.headers["content-type"]
-    assert get(f"{served.url}/static/other/../../../page.py").status_code == 404
+    assert get("/static/other/../../../page.py").status_code == 404
 
 
 @contextmanager
@@ -70,8 +71,7 @@ def slow_page(**hosting):
         return "done"
 
     with hosted(page_of(slow), "slow", **hosting) as server:
-        with httpx.Client(base_url=server.address, trust_env=False, timeout=60) as client:
-            yield SimpleNamespace(server=server, client=client, started=started, go=go)
+        yield SimpleNamespace(server=server, client=server.client, started=started, go=go)
         go.set()
 
 

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 from genius.explore.code_names import code_names, save_names
 from genius.explore.code_profile import Profiles
+from genius.explore.map_data import PART, Maps
 from genius.search.engine import Engine
 from genius.ui.common.about import About
 from genius.ui.common.context import ServedRun
@@ -16,6 +17,7 @@ from genius.ui.runs import HostedRun, Hosting
 from genius.ui.serving import Server, serve
 from tests.search.tiny import publish_tiny_run
 from tests.ui.fake_engine import FakeEngine
+from tests.ui.started import client_at
 
 
 def page_of(*functions: Callable, engine: object = None) -> Page:
@@ -30,9 +32,10 @@ def page_of(*functions: Callable, engine: object = None) -> Page:
 
 @contextmanager
 def hosted(page: Page, run: Path | str = "made-up", **hosting) -> Iterator[Server]:
-    """Serves a page at a free port."""
+    """Serves a page at a free port; its `client` asks it."""
     server = serve([HostedRun(Path(run), lambda: page)], Hosting(port=0, **hosting))
-    yield server
+    with client_at(server.address) as server.client:
+        yield server
     server.close()
 
 
@@ -43,15 +46,20 @@ def serving(
     about: About | None = None,
     copies: Path | None = None,
     named: bool = False,
+    maps: Maps | None = None,
     **hosting,
 ) -> Iterator[SimpleNamespace]:
-    """run, engine, page, url: makes the run, with names of its codes if it is `named`, and serves
-    it.
+    """run, engine, page, url, client: makes the run, with names of its codes if it is `named`, and
+    serves it.
     """
     published = publish_tiny_run(run)
+    if maps:
+        published.publish(PART, maps.save, ("fusion", "quantizer", "index"))
     engine = Engine.load(run, "cpu")
     names = code_names(Profiles(engine, engine.index), forced=True) if named else {}
     published.publish("names", partial(save_names, names), ("encoder", "fusion", "quantizer"))
     page = Page(engine, ServedRun(run, editable=editable, copies=copies, about=about or About()))
     with hosted(page, run, **hosting) as server:
-        yield SimpleNamespace(run=run, engine=engine, page=page, url=server.address)
+        yield SimpleNamespace(
+            run=run, engine=engine, page=page, url=server.address, client=server.client
+        )

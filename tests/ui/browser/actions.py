@@ -1,7 +1,7 @@
 """What several tests do on a page."""
 
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from playwright.sync_api import Locator, Page
 
@@ -12,7 +12,26 @@ def search(page: Page, text: str) -> None:
     """Type words, press Enter and wait for the results."""
     page.fill("#text textarea", text)
     page.press("#text textarea", "Enter")
-    page.locator("#summary .sentence", has_text=f"“{text}”").wait_for(state="attached")
+    shows(page, f"“{text}”")
+
+
+def shows(page: Page, words: str) -> None:
+    """Wait for the answer to a search of which the summary says this."""
+    page.locator("#summary .sentence", has_text=words).wait_for(state="attached")
+
+
+def open_tab(page: Page, name: str) -> None:
+    page.get_by_role("tab", name=name, exact=True).click()
+
+
+def chosen(page: Page, name: str) -> None:
+    """Wait until this tab is open."""
+    page.get_by_role("tab", name=name, exact=True, selected=True).wait_for()
+
+
+def fits(page: Page) -> bool:
+    """Whether nothing is wider than the window."""
+    return page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
 
 
 def act(page: Page, place: int, name: str) -> None:
@@ -47,7 +66,12 @@ def upload(page: Page, photo: Path, under: str = "#picture") -> None:
     page.locator(f"{under}:not([data-preparing])").wait_for()
 
 
+def parameters(page: Page) -> dict[str, str]:
+    """What the address of the page says."""
+    return dict(parse_qsl(urlsplit(page.url).query))
+
+
 def asked(page: Page, name: str) -> dict[str, str]:
     """What the address of the page says, once it names this field."""
     page.wait_for_function("name => new URLSearchParams(location.search).has(name)", arg=name)
-    return {name: value for name, (value,) in parse_qs(urlsplit(page.url).query).items()}
+    return parameters(page)

@@ -18,3 +18,11 @@ def tiny_page(tmp_path_factory):
             patch.setattr(tiny, "WORDS", [HOSTILE, *tiny.WORDS[:4]])
             page = stack.enter_context(serving(tmp_path_factory.mktemp("tiny") / "run", named=True))
         yield page
+
+
+@pytest.fixture
+def phone(browser):
+    """A page on a phone."""
+    view = {"width": 390, "height": 800}
+    with browser.new_context(viewport=view, has_touch=True, is_mobile=True) as context:
+        yield context.new_page()

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from genius.explore.code_search import CodeSearch
-from tests.ui.browser.actions import search
+from tests.ui.browser.actions import chosen, fits, open_tab, search
 
 pytestmark = pytest.mark.browser
 
@@ -17,13 +17,13 @@ def served(tiny_page):
 
 @pytest.fixture
 def opened(visit):
-    def open_tab(path="/", width=1280):
+    def open_page(path="/", width=1280):
         page = visit(path, width)
-        page.get_by_role("tab", name="Codes").click()
+        open_tab(page, "Codes")
         shown(page, "40 items")
         return page
 
-    return open_tab
+    return open_page
 
 
 def shown(page, items):
@@ -67,7 +67,7 @@ def test_a_pattern_brings_its_items_one_of_which_becomes_the_query_and_the_addre
     card.wait_for()
     page.locator("#announcer", has_text=card.get_attribute("aria-label")).wait_for(state="attached")
     card.get_by_role("button", name="Use as query").click()
-    page.get_by_role("tab", name="Search", selected=True).wait_for()
+    chosen(page, "Search")
     page.locator("#cards .card").first.wait_for()
 
 
@@ -79,14 +79,14 @@ def test_back_returns_to_the_results_from_which_a_code_was_opened(visit):
     code = page.locator("#cards .card .code").nth(1)
     prefix = code.get_attribute("data-prefix")
     code.click()
-    page.get_by_role("tab", name="Codes", selected=True).wait_for()
+    chosen(page, "Codes")
     page.wait_for_url(f"**code={prefix}*")
     page.go_back()
-    page.get_by_role("tab", name="Search", selected=True).wait_for()
+    chosen(page, "Search")
     page.wait_for_url("**q=A+red+dog*")
     assert page.locator("#cards .card").first.is_visible()
     page.go_forward()
-    page.get_by_role("tab", name="Codes", selected=True).wait_for()
+    chosen(page, "Codes")
     page.wait_for_url(f"**code={prefix}*")
 
 
@@ -145,7 +145,7 @@ def test_a_code_is_found_opened_noted_and_embedded(opened, served, monkeypatch):
     page.locator("#codes-summary summary", has_text="A note to copy").click()
     note = page.locator("#codes-summary textarea").input_value()
     assert note.endswith(f"{served.url}/?tab=codes&code={key}") and "items" in note
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert fits(page)
     monkeypatch.setattr(CodeSearch, "by_chance", lambda self: (0,))
     page.get_by_role("button", name="A random code").click()
     page.wait_for_url(re.compile(r"code=0(&|$)"))

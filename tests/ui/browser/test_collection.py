@@ -9,7 +9,7 @@ from genius.files import describe
 from genius.index.store import Index
 from genius.run import Run
 from genius.ui.common.about import About
-from tests.ui.browser.actions import upload
+from tests.ui.browser.actions import chosen, open_tab, upload
 from tests.ui.tiny_page import serving
 
 pytestmark = pytest.mark.browser
@@ -29,7 +29,7 @@ def served(request, tmp_path_factory):
 
 
 def opened(page):
-    page.get_by_role("tab", name="Collection").click()
+    open_tab(page, "Collection")
     page.locator("#collection-contents table").wait_for()
     page.locator("#collection-verdict .verdict").wait_for()
     page.locator("#collection-drift table").wait_for(state="attached")
@@ -134,13 +134,13 @@ def test_a_folder_is_dropped_searched_alone_kept_and_forgotten(  # noqa: PLR0915
         str(code) for code in served.engine.index.codes([ITEMS + 1])[0]
     ]
     page.get_by_role("button", name="Search in what was added").click()
-    page.get_by_role("tab", name="Search", selected=True).wait_for()
+    chosen(page, "Search")
     page.fill("#text textarea", "a beach")
     page.click("#go")
     page.locator("#summary", has_text="Only what was added since training was searched.").wait_for()
     page.wait_for_function("location.search.includes('in=added')")  # it comes after the cards
     assert page.locator("#cards .card").count() == 2
-    page.get_by_role("tab", name="Collection").click()
+    open_tab(page, "Collection")
     page.get_by_label("Keep as a run").fill("holiday")
     page.keyboard.press("Enter")
     page.locator("#collection-outcome", has_text="python app.py --run runs/holiday").wait_for()
@@ -151,7 +151,7 @@ def test_a_folder_is_dropped_searched_alone_kept_and_forgotten(  # noqa: PLR0915
     held(page, ITEMS)
     page.locator("#collection-working form").wait_for(state="detached")
     assert describe(served.run) == before
-    page.get_by_role("tab", name="Search", exact=True).click()
+    open_tab(page, "Search")
     page.get_by_role("button", name="Why?").first.click(force=True)
     page.get_by_text("No items were added since training; search in everything.").first.wait_for()
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.ui.browser.actions import search, upload
+from tests.ui.browser.actions import open_tab, search, upload
 from tests.ui.fake_engine import HOSTILE
 
 pytestmark = pytest.mark.browser
@@ -21,7 +21,7 @@ def compare(page, text):
 
 def test_six_ways_stand_side_by_side_also_for_the_last_search_and_a_part_of_a_picture(visit, photo):
     page = visit()
-    page.get_by_role("tab", name="Compare").click()
+    open_tab(page, "Compare")
     page.locator("#compare .empty").wait_for()
     assert page.locator("#compare-last").is_disabled()
     compare(page, "A red dog.")
@@ -52,10 +52,10 @@ def test_six_ways_stand_side_by_side_also_for_the_last_search_and_a_part_of_a_pi
     assert (
         page.locator("#compare tbody tr").nth(4).locator("td").nth(6).inner_text() == "100 % ±0.0"
     )
-    page.get_by_role("tab", name="Search").click()
+    open_tab(page, "Search")
     page.locator("#text").wait_for()
     search(page, HOSTILE)
-    page.get_by_role("tab", name="Compare").click()
+    open_tab(page, "Compare")
     page.locator("#compare-last:enabled", has_text=HOSTILE).click()
     page.locator("#compare .sentence", has_text=HOSTILE).wait_for()
     page.reload()  # the search comes back after the tab was opened

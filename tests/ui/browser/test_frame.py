@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.ui.browser.actions import search
+from tests.ui.browser.actions import fits, search
 from tests.ui.fake_engine import HOSTILE
 from tests.ui.tiny_page import serving
 
@@ -68,7 +68,7 @@ def test_every_tab_opens_in_both_themes_without_sideways_scrolling(visit, theme,
     search(page, "A red dog.")
     for name in TABS:
         open_tab(page, name)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+        assert fits(page), name
     brightness = page.locator("#api section").first.evaluate(
         "section => getComputedStyle(section).backgroundColor.match(/\\d+/g).slice(0, "
         "3).reduce((a, b) => +a + +b)"

@@ -8,17 +8,9 @@ import pytest
 from PIL import Image
 
 from genius.ui.calls import QUEUE_FULL
-from tests.ui.browser.actions import search, upload
+from tests.ui.browser.actions import chosen, fits, open_tab, search, shows, upload
 
 pytestmark = pytest.mark.browser
-
-
-def shows(page, words):
-    page.locator("#summary .sentence", has_text=words).wait_for(state="attached")
-
-
-def chosen(page, name):
-    page.get_by_role("tab", name=name, exact=True, selected=True).wait_for()
 
 
 def test_back_and_forward_walk_through_searches_and_tabs_and_bring_the_search_back(
@@ -29,9 +21,9 @@ def test_back_and_forward_walk_through_searches_and_tabs_and_bring_the_search_ba
     page.wait_for_url("**q=mug**")
     search(page, "bowl")
     page.wait_for_url("**q=bowl**")
-    page.get_by_role("tab", name="Codes", exact=True).click()
+    open_tab(page, "Codes")
     page.wait_for_url("**tab=codes**")
-    page.get_by_role("tab", name="Collection", exact=True).click()
+    open_tab(page, "Collection")
     page.wait_for_url("**q=bowl**tab=collection*")
     page.go_back()
     chosen(page, "Codes")
@@ -55,7 +47,7 @@ def test_back_and_forward_walk_through_searches_and_tabs_and_bring_the_search_ba
     chosen(page, "Codes")
     page.reload()
     chosen(page, "Codes")
-    page.get_by_role("tab", name="Search", exact=True).click()
+    open_tab(page, "Search")
     shows(page, "“bowl”")  # which the address of the other tab holds, too
 
 
@@ -114,7 +106,7 @@ def test_a_picture_is_pasted_and_dropped_anywhere_and_a_file_that_is_none_is_ref
     visit, photo, tmp_path
 ):
     page = visit("/?tab=collection")
-    page.get_by_role("tab", name="Codes", exact=True).click()
+    open_tab(page, "Codes")
     chosen(page, "Codes")
     give(page, "paste", photo, "image/jpeg")
     chosen(page, "Search")
@@ -151,7 +143,7 @@ def test_paper_shows_the_answer_in_light_colors_and_nothing_to_click(visit):
     )
     for hidden in ("#go", "#picture", ".guides", "[role=tab]", "#summary .ways", "#summary .link"):
         assert not page.locator(hidden).first.is_visible(), hidden
-    assert page.evaluate("document.documentElement.scrollWidth") <= 718
+    assert fits(page)
 
 
 def test_a_page_over_a_restarted_server_repeats_its_search_and_says_so(visit):

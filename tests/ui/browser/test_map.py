@@ -3,15 +3,15 @@ run scripts.
 """
 
 import re
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from PIL import Image
 
 from tests.search import tiny
-from tests.ui.browser.actions import search
+from tests.ui.browser.actions import fits, open_tab, parameters, search
 from tests.ui.fake_engine import HOSTILE
-from tests.ui.fake_maps import FEW, REGIONS, serving_maps
+from tests.ui.fake_maps import FEW, REGIONS, fake_maps
+from tests.ui.tiny_page import serving
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -34,18 +34,19 @@ CHOSEN = """() => document.querySelector('.map-drawn').data.find(
 def served(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tiny, "WORDS", [HOSTILE, *tiny.WORDS[:4]])
-        with serving_maps(tmp_path_factory.mktemp("map") / "run") as page:
+        maps = fake_maps([f"0:{row}" for row in range(DRAWN)], tiny.LEVELS)
+        with serving(tmp_path_factory.mktemp("map") / "run", maps=maps) as page:
             yield page
 
 
 @pytest.fixture
 def opened(visit):
-    def open_tab(path="/?tab=map", width=1280):
+    def open_page(path="/?tab=map", width=1280):
         page = visit(path, width)
         drawn(page)
         return page
 
-    return open_tab
+    return open_page
 
 
 def drawn(page):
@@ -57,10 +58,6 @@ def chosen(page, title, items=None):
     page.locator(
         "#map-panel h2", has_text=re.compile(f"^{re.escape(title)} {items or ''}")
     ).wait_for()
-
-
-def parameters(page):
-    return {name: value for name, (value,) in parse_qs(urlsplit(page.url).query).items()}
 
 
 def test_contents_and_names_choose_a_region_and_its_parts(opened):
@@ -130,23 +127,21 @@ def test_a_point_opens_its_card_and_the_way_back(opened, served):
     chosen(page, "one item")
 
 
-def test_a_finger_scrolls_the_page_over_the_map_until_it_is_to_move_the_map(browser, served):
-    with browser.new_context(
-        viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True
-    ) as phone:
-        page = phone.new_page()
-        page.goto(f"{served.url}/?tab=map")
-        drawn(page)
-        stage = page.locator("#map-stage")
-        for mode, scrolls in (("", True), ("Move", False)):
-            if mode:
-                page.get_by_role("button", name=mode, exact=True).click()
-            stage.scroll_into_view_if_needed()
-            box = stage.bounding_box()
-            before = page.evaluate("scrollY")
-            swipe(phone.new_cdp_session(page), box["x"] + box["width"] / 2, max(box["y"], 0) + 200)
-            page.wait_for_timeout(500)
-            assert (page.evaluate("scrollY") > before) == scrolls
+def test_a_finger_scrolls_the_page_over_the_map_until_it_is_to_move_the_map(phone, served):
+    page = phone
+    page.goto(f"{served.url}/?tab=map")
+    drawn(page)
+    stage = page.locator("#map-stage")
+    for mode, scrolls in (("", True), ("Move", False)):
+        if mode:
+            page.get_by_role("button", name=mode, exact=True).click()
+        stage.scroll_into_view_if_needed()
+        box = stage.bounding_box()
+        before = page.evaluate("scrollY")
+        session = page.context.new_cdp_session(page)
+        swipe(session, box["x"] + box["width"] / 2, max(box["y"], 0) + 200)
+        page.wait_for_timeout(500)
+        assert (page.evaluate("scrollY") > before) == scrolls
 
 
 def swipe(session, x, y):
@@ -191,9 +186,9 @@ def test_the_wheel_and_the_buttons_zoom(opened):
 
 def test_results_of_the_last_search_glow_and_can_be_kept(opened):
     page = opened()
-    page.get_by_role("tab", name="Search").click()
+    open_tab(page, "Search")
     search(page, "a red dog")
-    page.get_by_role("tab", name="Map").click()
+    open_tab(page, "Map")
     page.locator(".map-star").wait_for(state="attached")
     rings = page.locator(".map-ring").all_inner_texts()
     assert 0 < len(rings) <= 20 and rings == sorted(rings, key=int)
@@ -229,4 +224,4 @@ def test_kinds_are_switched_off_and_on(opened):
 
 def test_on_a_phone_nothing_is_wider_than_the_screen(opened):
     page = opened(width=390)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert fits(page)

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.ui.browser.actions import asked, search, upload
+from tests.ui.browser.actions import asked, fits, search, shows, upload
 from tests.ui.fake_engine import EXAMPLES
 
 pytestmark = pytest.mark.browser
@@ -95,7 +95,7 @@ def test_examples_shrink_to_one_line_after_a_search_and_a_click_on_one_searches(
             columns.count() == 3
             and len({column.bounding_box()["x"] for column in columns.all()}) == across
         )
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert fits(page)
 
 
 @pytest.mark.slow
@@ -108,7 +108,7 @@ def test_a_photo_from_the_camera_is_searched(visit, served):
     page.get_by_role("button", name="Take the picture").click()
     page.locator("#quick button").first.wait_for()
     page.click("#go")
-    page.locator("#summary .sentence", has_text="the picture").wait_for(state="attached")
+    shows(page, "the picture")
     assert served.engine.queries[-1][0].image.size == (640, 480)
 
 
@@ -126,7 +126,7 @@ def test_a_search_waits_for_the_picture_that_is_being_uploaded(visit, photo):
     page.wait_for_timeout(300)
     assert not page.locator("#summary .sentence").count()
     held[0].continue_()
-    page.locator("#summary .sentence", has_text="“mug” and the picture").wait_for(state="attached")
+    shows(page, "“mug” and the picture")
     assert not page.locator("[data-waiting]").count()
 
 
@@ -184,9 +184,7 @@ def test_the_picture_of_a_result_becomes_that_of_the_query_until_the_visitor_cha
     else:
         card.locator("img").drag_to(page.locator("#picture"))
     page.locator("#picture img").wait_for()
-    page.locator("#summary .sentence", has_text=f"“{words}” and the picture").wait_for(
-        state="attached"
-    )
+    shows(page, f"“{words}” and the picture")
     query, _ = served.engine.queries[-1]
     assert query.text == words and query.image is not None
     assert asked(page, "picture") == {"q": words, "picture": id}

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.ui.browser.actions import fits, open_tab
 from tests.ui.sample_reports import HOSTILE, write_reports
 
 pytestmark = pytest.mark.browser
@@ -14,7 +15,7 @@ def served(tiny_page):
 
 
 def opened(page):
-    page.get_by_role("tab", name="Reports").click()
+    open_tab(page, "Reports")
     return drawn(page)
 
 
@@ -57,8 +58,8 @@ def test_another_plot_is_a_choice_away_and_stays_chosen(visit):
     page = opened(visit())
     page.get_by_label("Plot", exact=True).select_option("Milliseconds")
     page.locator("#reports-retrieval .barlayer").first.wait_for(state="attached")
-    page.get_by_role("tab", name="API").click()
-    page.get_by_role("tab", name="Reports").click()
+    open_tab(page, "API")
+    open_tab(page, "Reports")
     page.wait_for_timeout(1000)
     assert page.get_by_label("Plot", exact=True).input_value() == "Milliseconds"
     assert (
@@ -67,20 +68,16 @@ def test_another_plot_is_a_choice_away_and_stays_chosen(visit):
     )
 
 
-def test_on_a_phone_nothing_scrolls_sideways_and_no_buttons_lie_over_a_legend(browser, served):
-    with browser.new_context(
-        viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True
-    ) as phone:
-        page = phone.new_page()
-        page.goto(served.url + "/?tab=reports")
-        drawn(page)
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
-        plots = page.locator(".js-plotly-plot", has=page.locator(".legendtext"))
-        covered = """plot => {
-          const buttons = plot.querySelector('.modebar')?.getBoundingClientRect();
-          const inside = (a, b) =>
-              a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
-          return Boolean(buttons) && [...plot.querySelectorAll('.legendtext')].some(
-            text => inside(text.getBoundingClientRect(), buttons));
-        }"""
-        assert plots.count() and not any(plot.evaluate(covered) for plot in plots.all())
+def test_on_a_phone_nothing_scrolls_sideways_and_no_buttons_lie_over_a_legend(phone, served):
+    phone.goto(served.url + "/?tab=reports")
+    drawn(phone)
+    assert fits(phone)
+    plots = phone.locator(".js-plotly-plot", has=phone.locator(".legendtext"))
+    covered = """plot => {
+      const buttons = plot.querySelector('.modebar')?.getBoundingClientRect();
+      const inside = (a, b) =>
+          a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+      return Boolean(buttons) && [...plot.querySelectorAll('.legendtext')].some(
+        text => inside(text.getBoundingClientRect(), buttons));
+    }"""
+    assert plots.count() and not any(plot.evaluate(covered) for plot in plots.all())

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from genius.ui.common.about import About
+from tests.ui.browser.actions import fits, open_tab, shows
 from tests.ui.fake_engine import EXAMPLES, FakeEngine
 from tests.waiting import WAIT
 
@@ -71,7 +72,7 @@ def test_a_run_is_opened_with_the_keyboard_while_it_loads_a_page_says_so(visit, 
 
 def test_on_a_phone_the_runs_and_the_picture_come_first(visit):
     page = visit(width=390)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert fits(page)
     parts = [".guides", "#picture", "#text", "#examples", "[role=tablist]"]
     measure = "parts => parts.map(part => document.querySelector(part).getBoundingClientRect().y)"
     guides, picture, text, examples, tabs = page.evaluate(measure, parts)  # at one moment
@@ -81,9 +82,9 @@ def test_on_a_phone_the_runs_and_the_picture_come_first(visit):
 def test_searches_tabs_and_snippets_belong_to_the_run_in_the_address(visit, served):
     served.go.set()
     page = visit("/run/toy%20world/?q=mug")
-    page.locator("#summary .sentence", has_text="“mug”").wait_for(state="attached")
+    shows(page, "“mug”")
     assert page.url.startswith(f"{served.url}/run/toy%20world/?q=mug")
-    page.get_by_role("tab", name="API", exact=True).click()
+    open_tab(page, "API")
     page.wait_for_url("**/run/toy%20world/?q=mug&tab=api")
     assert f'Client("{served.url}/run/toy%20world")' in page.locator("#api pre").first.inner_text()
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from genius.explore.comparison import SYSTEMS, Comparison, SystemResults
+from genius.schema import Reading
 from genius.ui.common.formatting import item_view
 from genius.ui.search import panel as search_panel
-from tests.ui.browser.actions import act, asked, search, upload
+from tests.ui.browser.actions import act, asked, fits, search, shows, upload
 from tests.ui.fake_engine import HOSTILE
 from tests.ui.test_views import explained as explanation
 from tests.ui.test_views import reason_for
@@ -66,7 +67,7 @@ def test_enter_in_the_instruction_searches_for_what_was_written_and_not_while_it
     page.wait_for_timeout(500)
     assert len(served.engine.queries) == before
     field.press("Enter")
-    page.locator("#summary .sentence", has_text="“a mug”").wait_for(state="attached")
+    shows(page, "“a mug”")
     assert served.engine.queries[-1][0].instruction == "zzz"
 
 
@@ -162,7 +163,7 @@ def test_the_history_outlives_a_reload_asks_again_and_is_shared_by_the_tabs_of_a
     other.close()
     page.reload()
     # which its address repeats
-    page.locator("#summary .sentence", has_text="“cup”").wait_for(state="attached")
+    shows(page, "“cup”")
     page.click("#past summary")
     page.locator(entries).nth(2).wait_for()
     shown = page.locator(entries).all_inner_texts()
@@ -170,7 +171,7 @@ def test_the_history_outlives_a_reload_asks_again_and_is_shared_by_the_tabs_of_a
     assert "a picture that was not kept" in shown[0]
     assert "the pictures that you uploaded do not" in page.locator("#history").inner_text()
     page.locator(entries).nth(2).click()
-    page.locator("#summary .sentence", has_text="“mug”").wait_for(state="attached")
+    shows(page, "“mug”")
     assert page.input_value("#text textarea") == "mug"
 
 
@@ -213,7 +214,7 @@ def test_the_tour_goes_to_its_end_and_back_walks_out_of_it_also_on_a_phone(visit
     for number in (last - 1, *range(last, 0, -1)):
         page.go_back()
         page.locator("#tour .label", has_text=f"Step {number} of").wait_for()
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert fits(page)
         assert page.locator("#tour .tour").bounding_box()["height"] < 450
     assert page.locator("#tour").get_by_role("button", name="Back").is_disabled()
     page.locator("#cards .instruction").first.wait_for()
@@ -224,7 +225,7 @@ def test_the_tour_goes_to_its_end_and_back_walks_out_of_it_also_on_a_phone(visit
     page.locator("#tour .label", has_text="Step 1 of").wait_for()
     page.go_back()
     page.locator("#tour .tour").wait_for(state="detached")
-    page.locator("#summary .sentence", has_text="“mug”").wait_for(state="attached")
+    shows(page, "“mug”")
 
 
 def test_two_clicks_on_back_at_once_lead_two_steps_back(visit):
@@ -263,3 +264,28 @@ def test_the_presenter_view_hides_settings_and_keeps_its_address(visit):
     page.get_by_label("More", exact=True).click()
     page.get_by_role("button", name="Leave presenter view").click()
     assert page.locator("#settings").is_visible() and "present" not in page.url
+
+
+def test_a_click_searches_for_another_reading(visit, served, monkeypatch):
+    answer = served.engine.answer
+
+    def read(query, options, seed=7):
+        result = answer(query, options, seed)
+        name = query.reading or "photo"
+        probabilities = {"photo": 0.9, "entry": 0.06, "page": 0.03, "paraphrase": 0.01}
+        object.__setattr__(
+            result, "reading", Reading(name, probabilities, "a street", "<b>cars</b>")
+        )
+        return result
+
+    monkeypatch.setattr(served.engine, "answer", read, raising=False)
+    page = visit()
+    search(page, "a street without cars")
+    line = page.locator("#summary .asked")
+    assert line.inner_text().startswith(
+        "read as Photographs · left out: <b>cars</b> · instead: What it is, Picture and text"
+    )
+    line.locator("button", has_text="Picture and text").click()
+    page.locator("#summary .asked b", has_text="Picture and text").wait_for()
+    assert served.engine.queries[-1][0].reading == "page"
+    page.wait_for_function("new URL(location).searchParams.get('reading') === 'page'")

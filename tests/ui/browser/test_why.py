@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.ui.browser.actions import act, search
+from tests.ui.browser.actions import act, chosen, fits, search
 
 pytestmark = pytest.mark.browser
 
@@ -85,7 +85,7 @@ def test_a_click_on_a_point_of_the_tree_opens_its_prefix_in_codes(visit):
     page.mouse.move(x, y)
     page.wait_for_timeout(400)  # plotly looks what lies below
     page.mouse.click(x, y)
-    page.get_by_role("tab", name="Codes", selected=True).wait_for()
+    chosen(page, "Codes")
     page.wait_for_url(f"**code={prefix}*")
 
 
@@ -96,7 +96,7 @@ def test_a_phone_needs_no_sideways_scrolling_and_the_theme_is_followed(visit):
     explained(page)
     page.locator("#why-tree").scroll_into_view_if_needed()
     page.locator("#why-tree .xtick text").first.wait_for(state="attached")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert fits(page)
     page.wait_for_function(
         """() => {
         const tick = document.querySelector('#why-tree .xtick text');
