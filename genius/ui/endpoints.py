@@ -105,14 +105,14 @@ class Endpoints:
         with gr.Blocks(analytics_enabled=False, delete_cache=(60, UPLOAD_LIFETIME)) as blocks:
             for name in self.functions:
                 seen = "public" if name in self.public else "undocumented"
-                served = self.served(name)
                 kind = getattr(self.functions[name], "one_at_a_time", None)
-                limits = (
-                    {"concurrency_limit": 1, "concurrency_id": kind}
-                    if kind
-                    else {"concurrency_limit": None}
+                gr.api(
+                    self.served(name),
+                    api_name=name,
+                    api_visibility=seen,
+                    concurrency_limit=1 if kind else None,
+                    concurrency_id=kind,
                 )
-                gr.api(served, api_name=name, api_visibility=seen, **limits)
         blocks.queue(api_open=False)
         blocks.state_session_capacity = MAX_SESSIONS
         # its own rules for other origins do not apply where there are rules already: those of the

@@ -80,13 +80,17 @@ def _marks(plot: Plot) -> Figure:
     names = _names(plot)
     labels = ["<br>".join(map(escaped, wrap(name, LABEL_CHARACTERS))) for name in names]
     figure = base_layout(Figure())
-    measured = [series for series in plot.series if not _is_published(series, plot)]
+    known = {series.name for series in plot.series}
+    drawn_as = {
+        name: short if (short := name.removeprefix(PUBLISHED)) in known else name for name in known
+    }
+    measured = [series for series in plot.series if drawn_as[series.name] == series.name]
     shown = [series.name for series in measured if series.shown]
     # what is seen at first differs
     numbered = shown + [series.name for series in measured if not series.shown]
     step = min(MARK_OFFSET, MARK_ROOM / max(1, len(shown)))
     for series in plot.series:
-        name = series.name.removeprefix(PUBLISHED) if _is_published(series, plot) else series.name
+        name = drawn_as[series.name]
         number = numbered.index(name)
         place = shown.index(name) if name in shown else len(shown)
         offset = step * (place - (len(shown) - 1) / 2)
@@ -181,12 +185,6 @@ def _lines(plot: Plot) -> Figure:
 def _names(plot: Plot) -> list[str]:
     """What the lines of a plot are of, from top to bottom."""
     return list(dict.fromkeys(str(name) for series in plot.series for name in series.y))
-
-
-def _is_published(series: Series, plot: Plot) -> bool:
-    return series.name.removeprefix(PUBLISHED) in {
-        measured.name for measured in plot.series if measured is not series
-    }
 
 
 def _shown_values(values: Sequence[float | str | None], axis: Axis) -> list[float | str | None]:

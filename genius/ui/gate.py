@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from genius.errors import UserError, quoted
 from genius.ui.answers import SERVER_FAULT, shortened
 from genius.ui.calls import Call, TooMany
-from genius.ui.common.queries import upload_path
+from genius.ui.common.uploads import upload_path
 from genius.ui.endpoints import CALL, Endpoints, completed
 from genius.ui.security import client_of, json_refusal
 

@@ -148,12 +148,12 @@ class Monitor:
                 yield
         finally:
             self.calls.labels(run, function, outcome.name).inc()
-            time_spent = {"milliseconds": round(1000 * outcome.seconds, 1)}
             fields: dict[str, Any] = {
                 "run": run,
                 "function": function,
                 "status": outcome.name,
-            } | time_spent
+                "milliseconds": round(1000 * outcome.seconds, 1),
+            }
             if call.kind:
                 fields |= {"kind": call.kind, "mode": call.mode}
             extra = {"event": "search" if call.kind else "call", "fields": fields}

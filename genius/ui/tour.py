@@ -39,19 +39,16 @@ def step_view(
         "instructions": spell(len(several.instructions) if several else 0),
         "shared": spell(len(tour.shared)),
     }
-    own: Json = {
-        TourStep.INSTRUCTIONS: {"opens": {"example": str(tour.several)}},
-        TourStep.STRIP: {"opens": {"example": str(tour.single)}},
-        TourStep.SHARED: {"opens": {"tab": "codes", "code": format_pattern(tour.shared, ".")}},
-        TourStep.PATTERN: {"opens": {"tab": "codes", "code": format_pattern(tour.pattern, ".")}},
-        TourStep.MAP: {
-            "opens": {"tab": "map", "keep": str(tour.views[0] or "") if tour.views else ""}
-        },
-        TourStep.DENSE: {"opens": {"tab": "compare", "example": str(tour.single)}},
-        TourStep.GUESS: {
-            "opens": {"tab": "codes", "play": "guess", "item": items[0]["id"] if items else ""}
-        },
-    }[step]
+    opens = {
+        TourStep.INSTRUCTIONS: {"example": str(tour.several)},
+        TourStep.STRIP: {"example": str(tour.single)},
+        TourStep.SHARED: {"tab": "codes", "code": format_pattern(tour.shared, ".")},
+        TourStep.PATTERN: {"tab": "codes", "code": format_pattern(tour.pattern, ".")},
+        TourStep.MAP: {"tab": "map", "keep": str(tour.views[0] or "") if tour.views else ""},
+        TourStep.DENSE: {"tab": "compare", "example": str(tour.single)},
+        TourStep.GUESS: {"tab": "codes", "play": "guess", "item": items[0]["id"] if items else ""},
+    }
+    own: Json = {"opens": opens[step]}
     # scrolled out of view by `reveals`
     if step == TourStep.INSTRUCTIONS and several and several.picture:
         own["picture"] = f"examples/{tour.several}/picture"

@@ -12,8 +12,9 @@ from genius.schema import Item, Modality
 from genius.ui.common import formatting
 from genius.ui.common.context import Context, ServedRun
 from genius.ui.common.panel import RunFacts, pictures
-from genius.ui.common.queries import LARGEST_SIDE, UploadCache, part_of, target_of, upload_path
+from genius.ui.common.uploads import LARGEST_SIDE, UploadCache, part_of, upload_path
 from genius.ui.files import STATIC
+from genius.ui.search.searches import target_of
 from tests.ui.fake_engine import FakeEngine, FakeIndex
 from tests.ui.test_collection import uploaded
 from tests.waiting import wait_until
@@ -53,21 +54,21 @@ def test_what_is_no_upload_is_refused(served, photo, tmp_path):
 
 def test_an_upload_is_decoded_once_and_bounded(tmp_path, photo):
     uploads = UploadCache()
-    assert uploads.open(str(photo), None) is uploads.open(str(photo), None)
+    assert uploads.open(str(photo)) is uploads.open(str(photo))
     assert uploads.open(str(photo), (0.5, 0.0, 1.0, 1.0)).size == (128, 256)
     Image.new("RGB", (3 * LARGEST_SIDE, LARGEST_SIDE)).save(tmp_path / "large.png")
-    assert uploads.open(str(tmp_path / "large.png"), None).size == (LARGEST_SIDE, LARGEST_SIDE // 3)
+    assert uploads.open(str(tmp_path / "large.png")).size == (LARGEST_SIDE, LARGEST_SIDE // 3)
     Image.new("RGB", (13_000, 2)).save(tmp_path / "wide.png")
     with pytest.raises(UserError, match="12000 pixels per side"):  # the limits of the page
-        uploads.open(str(tmp_path / "wide.png"), None)
+        uploads.open(str(tmp_path / "wide.png"))
 
 
 def test_a_decoded_upload_is_forgotten_after_a_while_and_may_be_uploaded_again(photo):
     uploads = UploadCache(seconds=0.05)
     for _ in range(2):
-        first = uploads.open(str(photo), None)
+        first = uploads.open(str(photo))
         wait_until(lambda: not uploads._opened.cache_info().currsize)
-        assert uploads.open(str(photo), None) is not first
+        assert uploads.open(str(photo)) is not first
 
 
 BOX = {"left": 0.25, "top": 0, "right": 0.5, "bottom": 1}
@@ -95,7 +96,7 @@ def test_a_code_has_the_pictures_that_are_stored_with_its_name():
     assert all(one["label"] for one in found)
 
 
-@pytest.mark.parametrize("prefix", ["", "0.", "0.x", "../0", "0" * 99, "0.17\n", "٣"])
+@pytest.mark.parametrize("prefix", ["", "0.", "../0", "0.17\n", "٣"])
 def test_what_is_no_prefix_is_refused(prefix):
     with pytest.raises(UserError, match="A prefix is some codes"):
         RunFacts(Context(FakeEngine(), ServedRun(Path("made-up")))).on_name(prefix)

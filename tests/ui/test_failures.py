@@ -8,39 +8,21 @@ UNREADABLE = "The request contains invalid Unicode or too many nested values."
 
 
 @pytest.mark.parametrize(
-    "endpoint, data, sentence",
+    "endpoint, given, sentence",
     [
-        (
-            "search",
-            ["mug", None, "", 10**400, 5, "any"],
-            "results must be a whole number from 1 to 500, not 1000",
-        ),
-        (
-            "search",
-            ["mug", None, "", 5, 10**400, "any"],
-            "beam size must be a whole number from 1 to 200, not 1000",
-        ),
-        ("search", ["mug\ud800", None, "", 5, 5, "any"], UNREADABLE),
-        (
-            "search",
-            ["mug", None, "", 5, 5, "<b>'sound'"],
-            "one of any, image, text, pair, not \"<b>'sound'\".",
-        ),
-        ("item", ["3:2\0junk"], "There is no item '3:2\\x00junk' in this index."),
-        ("item", [{"a": 1}], "There is no item {'a': 1} in this index."),
-        ("item", ["\ud800"], UNREADABLE),
-        ("item", [], "The arguments do not fit this endpoint; the API tab lists them."),
-        ("neighbours", ["3:2", 10**400], "The number of results"),
-        ("code_items", ["0.<b>", 5, 0], "'<b>' is not a code"),
-        (
-            "search",
-            ["mug", {"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}],
-            "Upload the",
-        ),
+        ("search", {"text": "mug", "k": 10**400}, "whole number from 1 to 500, not 1000"),
+        ("search", {"text": "mug", "beams": 10**400}, "whole number from 1 to 200, not 1000"),
+        ("search", {"text": "mug\ud800"}, UNREADABLE),
+        ("search", {"modality": "<b>'sound'"}, "any, image, text, pair, not \"<b>'sound'\"."),
+        ("search", {"picture": {"path": "/etc/passwd", "meta": 1}}, "Upload the"),
+        ("item", {"id": "3:2\0junk"}, "There is no item '3:2\\x00junk' in this index."),
+        ("item", {"id": {"a": 1}}, "There is no item {'a': 1} in this index."),
+        ("item", {}, "The arguments do not fit this endpoint; the API tab lists them."),
+        ("code_items", {"pattern": "0.<b>"}, "'<b>' is not a code"),
     ],
 )
-def test_programs_get_one_sentence_as_it_is(ask, endpoint, data, sentence):
-    assert sentence in ask(endpoint, *data)["error"]
+def test_programs_get_one_sentence_as_it_is(ask, endpoint, given, sentence):
+    assert sentence in ask(endpoint, **given)["error"]
 
 
 @pytest.mark.parametrize(

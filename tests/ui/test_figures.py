@@ -57,7 +57,7 @@ def test_texts_are_never_markup_and_nothing_to_draw_is_an_empty_figure(kind):
     ]
     for text in shown + labels:
         assert "<img" not in text and "</script" not in text
-    assert escaped(HOSTILE) in figure.data[0].hovertemplate
+    assert "%{x}" not in escaped(HOSTILE) and escaped(HOSTILE) in figure.data[0].hovertemplate
     assert not draw(Plot("", kind, Axis(""), Axis(""), [])).data
 
 

@@ -54,19 +54,8 @@ def test_settings_that_an_address_lacks_are_the_runs_own(show):
 @pytest.mark.parametrize(
     "wrong",
     [
-        *(
-            {},
-            {"q": " "},
-            {"example": "9"},
-            {"example": "-1"},
-            {"item": "9:9"},
-            {"picture": "1:301"},
-        ),
-        *(
-            {"upload": "/etc/passwd"},
-            {"q": "mug", "beams": "many"},
-            {"example": "0", "results": "x" * 5000},
-        ),
+        *({"q": " "}, {"example": "-1"}, {"item": "9:9"}, {"picture": "1:301"}),
+        *({"upload": "/etc/passwd"}, {"example": "0", "results": "x" * 5000}),
         *({"q": "mug", "weight": "nan"}, {"q": "mug", "kind": "zebra"}, {"q": "mug", "in": "it"}),
     ],
 )

@@ -1,10 +1,12 @@
 """Pages that are served, one over a tiny run of real models that were not trained."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
+
+import pytest
 
 from genius.explore.code_names import code_names, save_names
 from genius.explore.code_profile import Profiles
@@ -15,8 +17,8 @@ from genius.ui.common.context import ServedRun
 from genius.ui.page import Page
 from genius.ui.runs import HostedRun, Hosting
 from genius.ui.serving import Server, serve
-from tests.search.tiny import publish_tiny_run
-from tests.ui.fake_engine import FakeEngine
+from tests.search import tiny
+from tests.ui.fake_engine import HOSTILE, FakeEngine
 from tests.ui.started import client_at
 
 
@@ -52,7 +54,7 @@ def serving(
     """run, engine, page, url, client: makes the run, with names of its codes if it is `named`, and
     serves it.
     """
-    published = publish_tiny_run(run)
+    published = tiny.publish_tiny_run(run)
     if maps:
         published.publish(PART, maps.save, ("fusion", "quantizer", "index"))
     engine = Engine.load(run, "cpu")
@@ -63,3 +65,14 @@ def serving(
         yield SimpleNamespace(
             run=run, engine=engine, page=page, url=server.address, client=server.client
         )
+
+
+@contextmanager
+def serving_hostile(run: Path, **more) -> Iterator[SimpleNamespace]:
+    """A page over a run whose captions try to run scripts."""
+    with ExitStack() as stack:
+        # only until the run is made: other tests make runs, too
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(tiny, "WORDS", [HOSTILE, *tiny.WORDS[:4]])
+            page = stack.enter_context(serving(run, **more))
+        yield page

@@ -20,7 +20,7 @@ from genius.ui.codes import view
 from genius.ui.common import formatting
 from genius.ui.common.context import Context, Panel
 from genius.ui.common.formatting import Json
-from genius.ui.common.queries import open_upload, upload_path
+from genius.ui.common.uploads import open_upload, upload_path
 
 MODALITIES = {modality.name.lower(): modality for modality in Modality}
 FOUND, NEAREST, CHANGED = 12, 6, 6  # codes that are shown
@@ -78,9 +78,7 @@ class Codes:
         overview = profiles.overview(matches)
         around = relatives(profiles.table, pattern)
         codes, counts = matches.children()
-        nexts = view.next_codes(
-            codes.tolist(), counts.tolist(), pattern, self.forced, self.describe
-        )
+        nexts = view.next_codes(codes, counts, pattern, self.forced, self.describe)
         return {
             **view.pattern_summary(
                 pattern, overview, len(profiles.table), self.forced, naming, around
@@ -101,7 +99,7 @@ class Codes:
         if len(matches.levels) < 2:
             return None
         codes, counts = np.unique(matches.codes(1), return_counts=True)
-        found = view.next_codes(codes.tolist(), counts.tolist(), (None,), True, self.describe)
+        found = view.next_codes(codes, counts, (None,), True, self.describe)
         return found and found | {"title": "Second codes"}
 
     def describe(self, prefix: Pattern) -> Json:
@@ -186,7 +184,7 @@ class Codes:
 
         text: what the codes should mean. picture: a picture of it.
         """
-        image = open_upload(upload_path(picture), None) if picture else None
+        image = open_upload(upload_path(picture)) if picture else None
         query = Query(text=text, image=image, reading=UNREAD)
         check_query(query)
         embedding = self.engine.encode([query]).embeddings[0].cpu().numpy()

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from genius.explore.code_patterns import format_pattern
 from genius.explore.code_profile import Meaning, Nearness, Overview
 from genius.explore.code_search import FoundCode
@@ -199,17 +201,19 @@ def nearness_view(
 
 
 def next_codes(
-    codes: Sequence[int],
-    counts: Sequence[int],
+    codes: np.ndarray,
+    counts: np.ndarray,
     pattern: Pattern,
     forced: bool,
     describe: Callable[[Pattern], dict],
 ) -> Json | None:
-    """The codes that follow a pattern, largest first. describe: what is known of one."""
+    """The codes (c,) that follow a pattern, with their numbers of items (c,), largest first. describe:
+    what is known of one.
+    """
     if not len(codes):
         return None
-    total = sum(counts)
-    largest_first = sorted(zip(codes, counts, strict=True), key=lambda entry: -entry[1])
+    total = int(counts.sum())
+    largest = np.argsort(-counts, kind="stable")[:MAX_NEXT]
     return {
         "title": "First codes" if not pattern else "Next codes",
         "all": len(codes),
@@ -221,7 +225,7 @@ def next_codes(
                 "share": items / total,
                 **describe((*pattern, code)),
             }
-            for code, items in largest_first[:MAX_NEXT]
+            for code, items in zip(codes[largest].tolist(), counts[largest].tolist(), strict=True)
         ],
     }
 

@@ -17,7 +17,7 @@ from genius.ui.calls import caller, one_at_a_time
 from genius.ui.collection import view
 from genius.ui.common.context import Context
 from genius.ui.common.formatting import count
-from genius.ui.common.queries import upload_path
+from genius.ui.common.uploads import upload_path
 from genius.ui.security import is_passed_on
 
 MAX_ITEMS = 1_000  # that are added or removed at once

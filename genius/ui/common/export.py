@@ -15,8 +15,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from genius.index.store import Index
 from genius.schema import Item, SearchResult, provenance_of
 from genius.ui.common import formatting
 from genius.ui.common.context import LastQuery
@@ -148,6 +150,12 @@ def search_fields(result: SearchResult) -> Json:
         "reading": result.reading and asdict(result.reading),
         "milliseconds": result.milliseconds,
     }
+
+
+def coded_items(index: Index, rows: np.ndarray) -> list[Json]:
+    """The items at these rows, with their codes."""
+    found = zip(index.items(rows), index.codes(rows).tolist(), strict=True)
+    return [item_fields(item) | {"codes": codes} for item, codes in found]
 
 
 def item_fields(item: Item) -> dict[str, str]:

@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image
 
 from genius.errors import UserError
-from genius.explore.items import describe_item, row_of
+from genius.explore.items import describe_item
 from genius.index.store import Index
 from genius.schema import Item, Modality, Query, provenance_of, source_fields
 from genius.search.engine import Engine
@@ -206,9 +206,9 @@ def tiles(index: Index, rows: Sequence[int]) -> list[Json]:
     return [tile(item) | {"codes": codes} for item, codes in found]
 
 
-def item_card(engine: Engine, id: Any) -> Json:
-    """An item with its ID and its nearest neighbours. Raises UserError if there is no such item."""
-    known = describe_item(engine, row_of(engine.index, id), NEIGHBOURS)
+def item_card(engine: Engine, row: int) -> Json:
+    """An item with its ID and its nearest neighbours."""
+    known = describe_item(engine, row, NEIGHBOURS)
     return {
         **item_view(known["item"]),
         **{name: known[name] for name in ("codes", "facts", "exact")},

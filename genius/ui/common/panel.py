@@ -15,11 +15,11 @@ from genius.trie.code_table import CodeTable
 from genius.ui.common import formatting
 from genius.ui.common.about import about_view
 from genius.ui.common.context import Context, Panel
-from genius.ui.common.export import item_fields
+from genius.ui.common.export import coded_items, item_fields
 from genius.ui.common.formatting import Json, item_label, picture_address
-from genius.ui.common.queries import present_targets, upload_path
+from genius.ui.common.uploads import upload_path
 from genius.ui.look import File, NotFound
-from genius.ui.search.searches import setting_defaults
+from genius.ui.search.searches import present_targets, setting_defaults
 from genius.ui.search.view import example_card
 
 SHORT_ASKS = ("What is this?", "Similar", "Describe it")  # of a run that reads words
@@ -103,19 +103,20 @@ class RunFacts:
         shortest = formatting.shortest_instructions(index.instructions, modality)
         return list(about.instructions_for(modality) or shortest)
 
-    def on_item(self, id: str) -> Json:
-        """The card of an item."""
+    def row_of(self, id: str) -> int:
+        """Raises NotFound."""
         try:
-            return formatting.item_card(self.engine, id)
+            return row_of(self.engine.index, id)
         except UserError as error:
             raise NotFound(str(error)) from None
 
+    def on_item(self, id: str) -> Json:
+        """The card of an item."""
+        return formatting.item_card(self.engine, self.row_of(id))
+
     def on_picture(self, id: str) -> File:
         """The thumbnail of an item."""
-        try:
-            picture = self.engine.index.thumbnail(row_of(self.engine.index, id))
-        except UserError as error:
-            raise NotFound(str(error)) from None
+        picture = self.engine.index.thumbnail(self.row_of(id))
         if picture is None:
             raise NotFound("That item has no picture.")
         return File(picture, "image/webp", kept=True)
@@ -130,7 +131,7 @@ class RunFacts:
 
     def on_upload(self, path: str) -> File:
         """A small copy of a picture that the visitor uploaded."""
-        picture = self.context.searches.uploads.open(upload_path({"path": path}), None)
+        picture = self.context.searches.uploads.open(upload_path({"path": path}))
         return File(formatting.small_webp(picture), "image/webp")
 
     def on_names(self) -> dict[str, str]:
@@ -178,10 +179,7 @@ class RunFacts:
         return {
             "pattern": format_pattern(read, "."),
             "count": len(matches),
-            "items": [
-                {**item_fields(item), "codes": codes}
-                for item, codes in zip(index.items(rows), index.codes(rows).tolist(), strict=True)
-            ],
+            "items": coded_items(index, rows),
         }
 
     def neighbours(self, id: str, k: int = 10) -> list:

@@ -19,7 +19,7 @@ from genius.explore.map_points import Choice, MapPoints, nearest_points
 from genius.schema import UNREAD, Query
 from genius.search.checks import check_query
 from genius.ui.common.context import Context, Panel
-from genius.ui.common.export import OF_ITEM, csv_text, item_fields, saved_file
+from genius.ui.common.export import OF_ITEM, coded_items, csv_text, saved_file
 from genius.ui.common.formatting import Json, item_card
 from genius.ui.map import view
 
@@ -120,8 +120,7 @@ class Map:
         points = self.points
         if not 0 <= number < len(points.rows):
             raise UserError("That point does not exist; reload the page.")
-        (item,) = self.engine.index.items(points.rows[[number]])
-        return item_card(self.engine, item.id)
+        return item_card(self.engine, int(points.rows[number]))
 
     def on_chosen(
         self,
@@ -159,11 +158,7 @@ class Map:
         return view.chosen_view(self.namer, points, chosen)
 
     def _saved(self, rows: np.ndarray, form: str) -> dict[str, str]:
-        index = self.engine.index
-        records = [
-            item_fields(item) | {"codes": codes}
-            for item, codes in zip(index.items(rows), index.codes(rows).tolist(), strict=True)
-        ]
+        records = coded_items(self.engine.index, rows)
         if form not in ("csv", "json"):
             raise UserError(f"Items are saved as csv or json, not as {quoted(form)}.")
         table = csv_text((*OF_ITEM, "codes"), records)

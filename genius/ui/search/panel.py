@@ -11,10 +11,10 @@ from genius.schema import Modality, Query, SearchOptions
 from genius.ui.common.context import Context, Panel
 from genius.ui.common.export import results_csv, results_json, saved_file, saved_page, search_fields
 from genius.ui.common.formatting import Json, item_view, number, shared_prefix
-from genius.ui.common.queries import open_upload, target_of, upload_path
+from genius.ui.common.uploads import open_upload, upload_path
 from genius.ui.monitoring import record_search
 from genius.ui.search import view
-from genius.ui.search.searches import Answers
+from genius.ui.search.searches import Answers, target_of
 from genius.ui.search.strip import best_codes, column, follow, initial_rank, items_by_row, narrowed
 from genius.ui.search.why import explained
 
@@ -122,7 +122,7 @@ class Search:
         chosen in place of the search's, as [level, code].
         """
         answers = self.searches.answers(search)
-        return follow(self.namer, answers, column, rank or None, branches or ())
+        return follow(self.namer, answers, column, rank, branches or ())
 
     def why(self, search: dict, id: str, column: int = 0) -> dict:
         """Why a result of a search came."""
@@ -130,7 +130,7 @@ class Search:
 
     def warm(self, upload: str) -> bool:
         """Encode an uploaded picture while its visitor still writes."""
-        self.engine.cache_image(self.searches.uploads.open(upload_path({"path": upload}), None))
+        self.engine.cache_image(self.searches.uploads.open(upload_path({"path": upload})))
         return True
 
     def save(self, search: dict, form: str) -> dict:

@@ -12,11 +12,13 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Self
 
+import numpy as np
 from PIL.Image import Image
 
 from genius.errors import UserError, quoted
 from genius.examples import Example, find_example
 from genius.explore.items import item_query, row_of
+from genius.index.store import Index
 from genius.schema import Hit, Item, Modality, Query, SearchOptions
 from genius.search.checks import MAX_TEXT
 from genius.search.engine import Engine
@@ -29,9 +31,11 @@ from genius.ui.common.formatting import (
     picture_of,
     small_copy,
 )
-from genius.ui.common.queries import UploadCache, part_of, target_of, upload_path
+from genius.ui.common.uploads import UploadCache, part_of, upload_path
 from genius.ui.monitoring import record_search
 
+TARGETS = {"any": None} | {modality.name.lower(): modality for modality in Modality}
+KINDS = {Modality.IMAGE: "Pictures", Modality.TEXT: "Texts", Modality.PAIR: "Both"}  # of results
 TEXTS = ("q", "instruction", "item", "picture", "example", "upload", "reading")
 SCOPES = {"everything": False, "added": True}  # what is searched: only what was added?
 RESULTS_PER_COLUMN = 4  # results of each instruction if several are shown side by side
@@ -52,6 +56,21 @@ def setting_defaults(engine: Engine) -> Json:
         "weight": engine.decoder.config.decoder_weight,
         "in": "everything",
     }
+
+
+def target_of(name: Any) -> Modality | None:
+    """The modality that one of TARGETS names. Raises UserError for another name."""
+    if not isinstance(name, str) or name not in TARGETS:
+        choices = ", ".join(TARGETS)
+        raise UserError(f"The modality must be one of {choices}, not {quoted(name)}.")
+    return TARGETS[name]
+
+
+def present_targets(index: Index) -> list[dict[str, str]]:
+    """Name and value (one of TARGETS) of each choice that finds something in the index."""
+    present = map(Modality, np.flatnonzero(np.bincount(index.modalities)).tolist())
+    chosen = [{"name": KINDS[kind], "value": kind.name.lower()} for kind in present]
+    return [{"name": "Auto", "value": "any"}, *chosen]
 
 
 @dataclass(frozen=True)

@@ -41,13 +41,13 @@ def follow(
     namer: CodeNamer,
     answers: tuple[LastQuery, ...],
     column: int,
-    rank: int | None,
+    rank: int = 0,
     branches: Sequence[Any] = (),
 ) -> Json:
     """The strip for one of the answers (None if nothing was traced), and what is found if the
     search had chosen other codes.
 
-    rank: of the result whose ID is shown, or None for the best generated ID. branches: other codes
+    rank: of the result whose ID is shown; 0: the best generated ID. branches: other codes
     as [level, code], one after the other. Raises UserError if there is no such result, for a code
     that the search did not consider there, or if the collection has changed since.
     """
@@ -61,7 +61,7 @@ def follow(
         if branches:
             raise UserError(STALE_STEP)
         return {"strip": None, "found": None}
-    if (hit is None) != (rank is None):
+    if rank and hit is None:
         raise UserError(STALE_STEP)
     codes = hit.codes if hit else best_codes(result)
     original = current = narrowed(namer.engine, answer, result, codes)
@@ -81,7 +81,7 @@ def follow(
         replaced=replaced,
         typical=typical,
     )
-    shown |= {"column": column, "rank": rank or 0}
+    shown |= {"column": column, "rank": rank}
     shown["paths"] = paths(answers, column, rank, replaced is not None)
     return {"strip": shown, "found": found}
 
@@ -146,9 +146,7 @@ def typical_rows(
     }
 
 
-def paths(
-    answers: tuple[LastQuery, ...], column: int, rank: int | None, is_branch: bool
-) -> list[Json]:
+def paths(answers: tuple[LastQuery, ...], column: int, rank: int, is_branch: bool) -> list[Json]:
     """What else may be shown: of several searches each, of a single one the ID of the first result
     and the best one of all; after a what-if the way back.
     """
@@ -160,22 +158,22 @@ def paths(
             for place, answer in enumerate(answers)
         ]
     elif initial_rank(answers[0]):
-        ends = [("The ID of result 1", 0, 1), ("The best generated ID", 0, None)]
+        ends = [("The ID of result 1", 0, 1), ("The best generated ID", 0, 0)]
     else:
-        ends = [("The best ID", 0, None)]
+        ends = [("The best ID", 0, 0)]
     shown = None if is_branch else (column, rank)
     return [
-        {"name": name, "column": at, "rank": of or 0, "chosen": (at, of) == shown}
+        {"name": name, "column": at, "rank": of, "chosen": (at, of) == shown}
         for name, at, of in ends
     ]
 
 
-def initial_rank(answer: LastQuery) -> int | None:
-    """The rank of the result whose ID is shown first: 1, or None where that has the best generated
-    ID, or none is.
+def initial_rank(answer: LastQuery) -> int:
+    """The rank of the result whose ID is shown first: 1, or 0 where that has the best generated ID,
+    or none is.
     """
     hits, generated = answer.result.hits, answer.result.generated
-    return 1 if hits and (not generated or hits[0].codes != generated[0].codes) else None
+    return int(bool(hits) and (not generated or hits[0].codes != generated[0].codes))
 
 
 def items_by_row(engine: Engine, rows: set[int]) -> dict[int, Item]:

@@ -1,10 +1,6 @@
-from contextlib import ExitStack
-
 import pytest
 
-from tests.search import tiny
-from tests.ui.fake_engine import HOSTILE
-from tests.ui.tiny_page import serving
+from tests.ui.tiny_page import serving_hostile
 
 
 @pytest.fixture(scope="session")
@@ -12,11 +8,7 @@ def tiny_page(tmp_path_factory):
     """run, engine, page, url: over a real engine that was not trained, whose captions try to run
     scripts.
     """
-    with ExitStack() as stack:
-        # only until the run is made: other tests make runs, too
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(tiny, "WORDS", [HOSTILE, *tiny.WORDS[:4]])
-            page = stack.enter_context(serving(tmp_path_factory.mktemp("tiny") / "run", named=True))
+    with serving_hostile(tmp_path_factory.mktemp("tiny") / "run", named=True) as page:
         yield page
 
 

@@ -11,7 +11,7 @@ from tests.search import tiny
 from tests.ui.browser.actions import fits, open_tab, parameters, search
 from tests.ui.fake_engine import HOSTILE
 from tests.ui.fake_maps import FEW, REGIONS, fake_maps
-from tests.ui.tiny_page import serving
+from tests.ui.tiny_page import serving_hostile
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -32,11 +32,9 @@ CHOSEN = """() => document.querySelector('.map-drawn').data.find(
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tiny, "WORDS", [HOSTILE, *tiny.WORDS[:4]])
-        maps = fake_maps([f"0:{row}" for row in range(DRAWN)], tiny.LEVELS)
-        with serving(tmp_path_factory.mktemp("map") / "run", maps=maps) as page:
-            yield page
+    maps = fake_maps([f"0:{row}" for row in range(DRAWN)], tiny.LEVELS)
+    with serving_hostile(tmp_path_factory.mktemp("map") / "run", maps=maps) as page:
+        yield page
 
 
 @pytest.fixture

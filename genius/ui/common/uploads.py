@@ -1,4 +1,4 @@
-"""What a query of the page is made of: uploads that nothing has opened, a marked part, choices."""
+"""Uploads: the files that visitors send, as pictures or a marked part of one."""
 
 import os
 import threading
@@ -6,18 +6,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from PIL.Image import Image
 
 from genius.collections.images import PAGE, Part, open_image
-from genius.errors import UserError, quoted
-from genius.index.store import Index
-from genius.schema import Modality
+from genius.errors import UserError
 from genius.ui.endpoints import upload_folder
 from genius.ui.security import UPLOAD_LIFETIME
 
-TARGETS = {"any": None} | {modality.name.lower(): modality for modality in Modality}
-KINDS = {Modality.IMAGE: "Pictures", Modality.TEXT: "Texts", Modality.PAIR: "Both"}  # of results
 EDGES = ("left", "top", "right", "bottom")
 MAX_CACHED_UPLOADS = 8  # decoded uploads, at most 3 MB each
 LARGEST_SIDE = 1_024  # pixels of a query's picture; it bounds memory under load
@@ -58,28 +53,13 @@ class UploadCache:
         self._opened = lru_cache(MAX_CACHED_UPLOADS)(open_upload)
         self._forgetting: threading.Timer | None = None
 
-    def open(self, upload: str, part: Part | None) -> Image:
+    def open(self, upload: str, part: Part | None = None) -> Image:
         """The picture, or a part of it, in an uploaded file, whose path includes a checksum."""
         if not (self._forgetting and self._forgetting.is_alive()):
             self._forgetting = threading.Timer(self.seconds, self._opened.cache_clear)
             self._forgetting.daemon = True
             self._forgetting.start()
         return self._opened(upload, part)
-
-
-def target_of(name: Any) -> Modality | None:
-    """The modality that one of TARGETS names. Raises UserError for another name."""
-    if not isinstance(name, str) or name not in TARGETS:
-        choices = ", ".join(TARGETS)
-        raise UserError(f"The modality must be one of {choices}, not {quoted(name)}.")
-    return TARGETS[name]
-
-
-def present_targets(index: Index) -> list[dict[str, str]]:
-    """Name and value (one of TARGETS) of each choice that finds something in the index."""
-    present = map(Modality, np.flatnonzero(np.bincount(index.modalities)).tolist())
-    chosen = [{"name": KINDS[kind], "value": kind.name.lower()} for kind in present]
-    return [{"name": "Auto", "value": "any"}, *chosen]
 
 
 def part_of(value: Any) -> Part | None:
