@@ -207,8 +207,8 @@ def next_codes(
     forced: bool,
     describe: Callable[[Pattern], dict],
 ) -> Json | None:
-    """The codes (c,) that follow a pattern, with their numbers of items (c,), largest first. describe:
-    what is known of one.
+    """The codes (c,) that follow a pattern, with their numbers of items (c,), largest first.
+    describe: what is known of one.
     """
     if not len(codes):
         return None

@@ -148,17 +148,32 @@ def test_paper_shows_the_answer_in_light_colors_and_nothing_to_click(visit):
 
 def test_a_page_over_a_restarted_server_repeats_its_search_and_says_so(visit):
     page = visit()
-    page.route("**/names", lambda route: None, times=1)  # breaks off when the page loads again
     search(page, "mug")
     page.wait_for_url("**q=mug**")
-    other = {"x-server": "another"}
+    held = {}
+
+    def hold(name):
+        return lambda route: route.continue_() if name in held else held.update({name: route})
 
     def answer(route):
         response = route.fetch()
-        route.fulfill(response=response, headers={**response.headers, **other})
+        route.fulfill(response=response, headers={**response.headers, "x-server": "another"})
 
+    def wait_for(name):
+        while name not in held:
+            page.wait_for_timeout(100)
+
+    # what was still asked for is answered while the page is loaded again
+    page.route("**/call/show/*", hold("answer"))
+    page.click("#go")
+    wait_for("answer")
+    page.route("**/?q=mug", hold("page"))
     page.route("**/alive", answer, times=1)
-    page.locator("#told", has_text="The server was restarted; your search is repeated.").wait_for()
+    wait_for("page")
+    held["answer"].continue_()
+    page.wait_for_timeout(500)
+    held["page"].continue_()
+    page.locator("html[data-ready] #told", has_text="your search is repeated.").wait_for()
     assert "q=mug" in page.url
 
 

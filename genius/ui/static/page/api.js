@@ -21,7 +21,7 @@ const notice = response => {
   return response;
 };
 
-// Whether the server answers; listeners are told when that changes. leaving: what breaks off now is no failure.
+// Whether the server answers; listeners are told when that changes. leaving: the page is being loaded again.
 export const health = {alive: true, leaving: false, listeners: new Set()};
 const CHECK = 2500;    // milliseconds between two looks while the page is seen
 const setAlive = alive => {

@@ -44,7 +44,7 @@ const tell = (words, {label, act} = {}) => {
     button({'aria-label': 'Close'}, quiet, '×')));
 };
 const fail = error => {
-  if (error.name === 'AbortError' || api.health.leaving) return;
+  if (error.name === 'AbortError') return;
   if (!error.message) throw error;
   if (!error.refused) console.error(error);
   tell(error.message, error.remedy);
@@ -70,7 +70,8 @@ export const page = {
   answered(last) {
     page.last = last;
     quiet();
-    if (sessionStorage.restarted) tell('The server was restarted; your search is repeated.');
+    if (!sessionStorage.restarted || api.health.leaving) return;
+    tell('The server was restarted; your search is repeated.');
     delete sessionStorage.restarted;
   },
   async changed() {
