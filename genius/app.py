@@ -58,56 +58,88 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
         action="append",
         help="a trained run; repeat for more (default: the shipped runs)",
     )
-    address = "address to listen on, 0.0.0.0 for all (default: %(default)s)"
-    option("--host", default=variable("GRADIO_SERVER_NAME", "127.0.0.1"), help=address)
-    port = "port, 0 for any that is free (default: %(default)s)"
-    option("--port", type=int, default=variable("GRADIO_SERVER_PORT", "7860"), help=port)
-    root = "public path of the page behind a proxy, such as /genius"
-    option("--root-path", default=variable("GRADIO_ROOT_PATH", ""), metavar="PATH", help=root)
-    login = (
-        "require this login, or one of a file with one per line (default: the variable GENIUS_AUTH)"
+    option(
+        "--host",
+        default=variable("GRADIO_SERVER_NAME", "127.0.0.1"),
+        help="address to listen on, 0.0.0.0 for all (default: %(default)s)",
     )
-    option("--auth", default=variable("GENIUS_AUTH"), metavar="NAME:PASSWORD", help=login)
+    option(
+        "--port",
+        type=int,
+        default=variable("GRADIO_SERVER_PORT", "7860"),
+        help="port, 0 for any that is free (default: %(default)s)",
+    )
+    option(
+        "--root-path",
+        default=variable("GRADIO_ROOT_PATH", ""),
+        metavar="PATH",
+        help="public path of the page behind a proxy, such as /genius",
+    )
+    option(
+        "--auth",
+        default=variable("GENIUS_AUTH"),
+        metavar="NAME:PASSWORD",
+        help="require this login, or one of a file with one per line (default: the variable "
+        "GENIUS_AUTH)",
+    )
     option(
         "--mcp",
         action="store_true",
         help="let agents search and read the items (Model Context Protocol)",
     )
-    editing = (
-        "let visitors change the run; without it, a page that is served to oneself changes a "
-        "working copy"
+    option(
+        "--editable",
+        action="store_true",
+        help="let visitors change the run; without it, a page that is served to oneself changes a "
+        "working copy",
     )
-    option("--editable", action="store_true", help=editing)
     option(
         "--allow-anonymous-editing",
         action="store_true",
         help="--editable without a login on any address",
     )
-    names = (
-        "a further name under which visitors open the page, such as genius.example.org; "
-        "repeat for more"
+    option(
+        "--allowed-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a further name under which visitors open the page, such as genius.example.org; "
+        "repeat for more",
     )
-    option("--allowed-host", action="append", default=[], metavar="NAME", help=names)
-    sites = (
-        "a site that may embed the page and call it, such as https://example.org; repeat for "
-        "more (default: none)"
+    option(
+        "--embed-in",
+        action="append",
+        default=[],
+        metavar="ORIGIN",
+        help="a site that may embed the page and call it, such as https://example.org; repeat for "
+        "more (default: none)",
     )
-    option("--embed-in", action="append", default=[], metavar="ORIGIN", help=sites)
-    waiting = (
-        "requests to one run that may wait for their turn, half of them from one address "
-        "(default: %(default)s)"
+    option(
+        "--max-queue",
+        type=int,
+        default=64,
+        metavar="N",
+        help="requests to one run that may wait for their turn, half of them from one address "
+        "(default: %(default)s)",
     )
-    option("--max-queue", type=int, default=64, metavar="N", help=waiting)
-    cluster = "let the parts of a cluster scan the IDs (genius cluster serve): its address, or auto"
-    option("--cluster", metavar="ADDRESS", help=cluster)
+    option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="let the parts of a cluster scan the IDs (genius cluster serve): its address, or auto",
+    )
     option("--device", help="cpu, cuda, cuda:1, … (default: a GPU if there is one)")
     option(
         "--log-json",
         action="store_true",
         help="write the log to stdout, also each call, as a JSON object per line",
     )
-    drain = "after SIGTERM, how long to answer what was accepted before (default: %(default)s)"
-    option("--drain-seconds", type=float, default=20, metavar="SECONDS", help=drain)
+    option(
+        "--drain-seconds",
+        type=float,
+        default=20,
+        metavar="SECONDS",
+        help="after SIGTERM, how long to answer what was accepted before (default: %(default)s)",
+    )
     return parser.parse_args(argv)
 
 

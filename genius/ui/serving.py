@@ -6,7 +6,7 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from urllib.parse import quote, urlsplit
 
 import prometheus_client
@@ -139,17 +139,12 @@ class Server:
         SERVER_LOG.info(
             "Shutting down; calls to answer first: %d", unanswered, extra={"event": "draining"}
         )
-        end = time.monotonic() + self.drain_seconds
-        while (unanswered := self.monitor.unanswered()) and time.monotonic() < end:
-            time.sleep(0.05)
-        if unanswered:
+        if unanswered := wait_while(self.monitor.unanswered, self.drain_seconds):
             calls = "call was" if unanswered == 1 else "calls were"
             SERVER_LOG.warning(
                 "%d %s left unanswered", unanswered, calls, extra={"event": "cut off"}
             )
-        end = time.monotonic() + DELIVERY_SECONDS
-        while self.monitor.undelivered() and time.monotonic() < end:
-            time.sleep(0.05)
+        wait_while(self.monitor.undelivered, DELIVERY_SECONDS)
         self.runs.stop()
         self._server.should_exit = True  # it completes the responses that it is sending
         self._ended.wait(DELIVERY_SECONDS + 1)
@@ -161,6 +156,14 @@ class Server:
         self.runs.stop()
         self._server.should_exit = self._server.force_exit = True
         self._ended.wait(5)
+
+
+def wait_while(waiting: Callable[[], int], seconds: float) -> int:
+    """For at most so long; -> what is waiting then."""
+    end = time.monotonic() + seconds
+    while (left := waiting()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return left
 
 
 def serve(runs: Sequence[HostedRun], hosting: Hosting) -> Server:

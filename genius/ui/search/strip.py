@@ -66,7 +66,7 @@ def follow(
     codes = hit.codes if hit else best_codes(result)
     original = current = narrowed(namer.engine, answer, result, codes)
     found, replaced = None, None
-    for branch in branches[:MOST_BRANCHES]:
+    for branch in list(branches)[:MOST_BRANCHES]:
         level, code = checked_branch(branch, current)
         replaced = level, original.codes[level]
         current, found = branched(namer.engine, answer, current, level, code)
@@ -203,7 +203,7 @@ def strip(
     replaced: tuple[int, int] | None = None,
     typical: Mapping[tuple[int, ...], int] | None = None,
 ) -> Json:
-    """What strip.js draws of an ID. items: by row, of all rows that are shown.
+    """What steps.js draws of an ID. items: by row, of all rows that are shown.
 
     levels: codes of an ID. hits: of the search. replaced: level and code that the search itself
     chose, if this is a what-if. typical: row of a typical item by prefix.

@@ -1,7 +1,7 @@
 // Codes: find them by what they mean, walk through them, and play with them. The address says what
 // is open.
 import {button, node, replace} from '../page/nodes.js';
-import {itemCard} from '../page/items.js';
+import {openCard} from '../page/items.js';
 import {foundCodes} from './found.js';
 import {group, health, items, meaning, nextCodes, summary} from './parts.js';
 import {change, guess} from './play.js';
@@ -16,16 +16,8 @@ export const mount = (root, page) => {
 
   const open = code =>
     page.address.set({code, play: '', guess: '', level: '', only: '', page: ''});
-  const openItem = async id => {
-    try {
-      const item = await page.get(`items/${encodeURIComponent(id)}`, {});
-      const close = button({class: 'link'}, () => replace(at.card, []), 'Close');
-      replace(at.card, [close, itemCard(item, {open: openItem, page})]);
-      at.card.scrollIntoView({block: 'nearest', behavior: 'smooth'});
-    } catch (error) {
-      page.fail(error);
-    }
-  };
+  const close = button({class: 'link'}, () => replace(at.card, []), 'Close');
+  const openItem = id => openCard(at.card, id, page, [close]);
 
   // Which codes mean …
   const form = (id, words, field, submit, ...more) => {

@@ -1,5 +1,5 @@
 // Compare: one query, answered by writing IDs and by comparing with every item.
-import {itemCard} from '../page/items.js';
+import {openCard} from '../page/items.js';
 import {button, creditLine, node, replace, scrollRegion, tableOf} from '../page/nodes.js';
 
 const QUERY = ['q', 'item', 'picture', 'example', 'upload'];
@@ -67,10 +67,7 @@ export const mount = (root, page) => {
   root.querySelector('form').addEventListener('submit', event => event.preventDefault());
   let version = 0, asked = '', drawn = null, touring = false;
 
-  const openItem = id => page.get(`items/${encodeURIComponent(id)}`).then(item => {
-    replace(card, [itemCard(item, {open: openItem, page})]);
-    card.scrollIntoView({block: 'nearest', behavior: 'smooth'});
-  }).catch(page.fail);
+  const openItem = id => openCard(card, id, page);
   // The tour tells of two ways alone.
   const draw = value => {
     if (!value) return [node('div', {class: 'empty'}, node('h2', {}, 'Nothing compared yet'),

@@ -1,5 +1,5 @@
 // Items as tiles and as cards.
-import {button, creditLine, folded, node} from './nodes.js';
+import {button, creditLine, folded, node, replace} from './nodes.js';
 import {nameOf} from './names.js';
 
 // choose: what a click does. badge: says what kind of item it is.
@@ -58,6 +58,15 @@ export const itemCard = (item, {open, page}) => {
       item.exact ? ' among all items, with their similarity (cosine)' : ' among items with similar IDs, with their similarity (cosine)')),
     node('ol', {class: 'neighbours'}, ...item.neighbours.map(near => itemTile(near, () => open(near.id)))));
   return node('article', {class: `itemcard box ${item.modality}`, 'aria-label': `Item ${item.label}`, 'data-announced': `Item ${item.label}`}, ...parts);
+};
+
+// The card of an item in its place; above: what stands before it.
+export const openCard = async (place, id, page, above = []) => {
+  try {
+    const item = await page.get(`items/${encodeURIComponent(id)}`);
+    replace(place, [...above, itemCard(item, {open: next => openCard(place, next, page, above), page})]);
+    place.scrollIntoView({block: 'nearest', behavior: 'smooth'});
+  } catch (error) { page.fail(error); }
 };
 
 // A small item, as in a blend or on the tour.
