@@ -15,8 +15,7 @@ from genius.explore.map_points import (
     spread_overlapping,
 )
 from genius.schema import Item
-from tests.ui.fake_engine import FakeIndex
-from tests.ui.fake_maps import many_maps
+from tests.ui.fake_engine import FakeIndex, many_maps
 
 
 @pytest.fixture(scope="module")

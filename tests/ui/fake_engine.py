@@ -1,9 +1,9 @@
-"""An engine that made everything up."""
+"""An engine that made everything up, and maps."""
 
 import io
 import time
-from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -12,7 +12,9 @@ from types import SimpleNamespace
 import numpy as np
 from PIL import Image, ImageOps
 
+from genius.collections.keys import id_key
 from genius.examples import Example, TargetedInstruction
+from genius.explore.map_data import Maps, Moved, Region, View
 from genius.index.layout import IndexConfig
 from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchOptions, SearchResult
 from genius.search.checks import check_query, checked_options
@@ -157,13 +159,8 @@ class FakeEngine:
         self.index = FakeIndex()
         self.queries: list[tuple[Query, SearchOptions]] = []
         self.cached_images: list[Image.Image] = []
-        self.holds = 0
         current = SimpleNamespace(kinds=frozenset(Modality))
-        self.snapshots = SimpleNamespace(held=self.held, current=current, cached=lru_cache(1))
-
-    def held(self) -> AbstractContextManager[None]:
-        self.holds += 1
-        return nullcontext()
+        self.snapshots = SimpleNamespace(held=nullcontext, current=current, cached=lru_cache(1))
 
     @cached_property
     def pool(self) -> Pool:
@@ -213,25 +210,15 @@ class FakeEngine:
             for place, (codes, score) in enumerate(zip(ids, scores, strict=True))
         ]
         order = np.arange(options.k) if options.order == "score" else random.permutation(options.k)
-        rows = random.integers(0, self.index.n, options.k)
+        rows = random.integers(0, self.index.n, options.k).tolist()
         hits = []
-        for rank, place in enumerate(order):
-            codes, score = ids[place % len(ids)], scores[place % len(ids)]
-            item = self.index.item(int(rows[place]))
+        for rank, place in enumerate(order.tolist()):
+            beam, item = generated[place % len(ids)], self.index.item(rows[place])
             if query.text == "hostile":
                 item = replace(item, id=HOSTILE, text=HOSTILE)
-            steps = (score / len(codes),) * len(codes)
-            hits.append(
-                Hit(
-                    int(rows[place]),
-                    item,
-                    codes,
-                    rank + 1,
-                    int(place) + 1,
-                    0.412 - 0.017 * rank,
-                    steps,
-                )
-            )
+            steps = (beam.score / len(beam.codes),) * len(beam.codes)
+            cosine = 0.412 - 0.017 * rank
+            hits.append(Hit(rows[place], item, beam.codes, rank + 1, place + 1, cosine, steps))
         return SearchResult(
             hits=hits if query.text != "nothing" else [],
             generated=generated if options.mode != "scan" else [],
@@ -256,3 +243,38 @@ class FakeEngine:
     @staticmethod
     def resolved(options: SearchOptions) -> SearchOptions:
         return options
+
+
+# Maps with places that mean nothing
+
+FEW = 5  # places with all codes
+REGIONS = (
+    Region(0, None, ("mug", "hat"), 20, 15, ""),
+    Region(0, None, (HOSTILE[:100],), 19, 9, "0:3"),
+    Region(1, 0, ("mug",), 20, 12, ""),
+    Region(1, 1, (), 19, 0, ""),
+    Region(2, 2, ("red mug",), 20, 11, ""),
+    Region(2, 3, ("boat",), 19, 8, ""),
+)
+
+
+def fake_maps(ids: Sequence[str], levels: int) -> Maps:
+    """These items in two views, the second of which has few places, and six regions, two of each
+    size.
+    """
+    random = np.random.default_rng(3)
+    keys = np.sort([id_key(id) for id in ids])
+    side = np.where(np.arange(len(keys)) % 2, 0.5, -0.5)  # of each region
+    places = random.normal(0, 0.12, (2, len(keys), 2)).clip(-0.4, 0.4).astype(np.float32)
+    places[0, :, 0] += side
+    places[1] = places[1, np.arange(len(keys)) % FEW]
+    views = (View(0, len(keys)), View(levels, FEW, (Moved(4, 0.5, None, 5),)))
+    names = {0: "birds", 1: "birds", 2: "<b>boats</b>", 3: "mugs", 4: "hats"}
+    return Maps(views, places, keys, REGIONS, 4 + (np.arange(len(keys)) % 2), names)
+
+
+def many_maps() -> Maps:
+    """Of the made-up index: every 26th item."""
+    return fake_maps(
+        [item.id for item in FakeIndex().items(range(0, 76_000, 26))], len(FakeIndex.code_sizes)
+    )

@@ -38,7 +38,7 @@ def matching(engine, pattern):
     return np.flatnonzero((codes[:, wanted] == [pattern[level] for level in wanted]).all(1))
 
 
-def test_codes_are_found_by_words_and_a_random_one_is_there(codes, engine):
+def test_codes_are_found_by_words_and_a_random_one_is_there(codes):
     found = codes["find_codes"]("wheel")
     assert found["codes"] and found["title"] == "Codes for “wheel”"
     for code in found["codes"]:
@@ -128,7 +128,7 @@ def test_a_picture_is_guessed_from_its_codes_one_after_the_other(codes, engine):
     assert by_chance["answer"]["modality"] == "image"
 
 
-def test_one_code_or_the_first_is_changed(codes, engine):
+def test_one_code_or_the_first_is_changed(codes):
     changed = codes["codes/change"]("0.3.7", 1)
     assert changed["rows"][0]["key"] == "0.3.7" and len(changed["rows"]) > 1
     assert all(row["key"].split(".")[0] == "0" and row["tiles"] for row in changed["rows"])

@@ -13,8 +13,7 @@ from genius.explore.map_data import COMMAND
 from genius.schema import Query, SearchOptions
 from genius.ui.map.panel import panel
 from genius.ui.map.view import SCALE
-from tests.ui.fake_engine import FakeEngine
-from tests.ui.fake_maps import FEW, REGIONS, many_maps
+from tests.ui.fake_engine import FEW, REGIONS, FakeEngine, many_maps
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +107,7 @@ def test_choices_combine(looks, engine, maps):
     assert inside.tolist() == np.flatnonzero((np.abs(places) < 0.5).all(1)).tolist()
 
 
-def test_what_is_chosen_is_saved_as_a_file(looks, engine):
+def test_what_is_chosen_is_saved_as_a_file(looks):
     rows, choose = chosen(looks, words="dog")[:1_000], looks["map/chosen"]
     saved = json.loads(choose(words="dog", form="json")["text"])
     assert len(saved) == len(rows) and saved[0].keys() == {"id", "modality", "text", "codes"}
@@ -149,7 +148,7 @@ def test_a_choice_that_cannot_be_is_one_sentence(looks, choice, message):
         looks["map/chosen"](**choice)
 
 
-def test_colors_are_of_the_commonest_data_sets_or_codes(looks, engine, maps):
+def test_colors_are_of_the_commonest_data_sets_or_codes(looks, maps):
     by_dataset = looks["map/colors"]("dataset")
     of = numbers(by_dataset["of"], "u1")
     for place, group in enumerate(by_dataset["groups"]):
@@ -174,7 +173,7 @@ def test_a_point_is_its_item(looks, maps):
             looks["map/point"](wrong)
 
 
-def test_results_of_a_search_are_points_and_the_query_lies_among_those_like_it(looks, engine, maps):
+def test_results_of_a_search_are_points_and_the_query_lies_among_those_like_it(looks, maps):
     told = looks["map_results"]({"text": "a dog"})
     assert len(told["items"]) == len(told["points"]) == 10 and told["title"] == "“it”"
     ids = maps.ids()

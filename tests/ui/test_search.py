@@ -85,7 +85,7 @@ def test_an_uploaded_picture_is_in_no_address_and_the_page_says_so(show, upload)
     assert not shown["unkept"] and shown["summary"]["address"] == ""
 
 
-def test_other_words_beside_the_picture_of_an_item(show, served):
+def test_other_words_beside_the_picture_of_an_item(show):
     shown, query, _ = show(q="in red", picture="1:300", instruction="Find one.")
     assert not shown["unkept"] and shown["form"]["picture"] == "items/1%3A300/picture"
     assert query.text == "in red" and query.image.size == (192, 128)

@@ -155,7 +155,7 @@ def test_a_code_is_found_opened_noted_and_embedded(opened, served, monkeypatch):
         assert page.locator(part).count() and not page.locator(part).is_visible()
 
 
-def test_a_picture_is_guessed_one_code_after_the_other(visit, served):
+def test_a_picture_is_guessed_one_code_after_the_other(visit):
     page = visit("/?tab=codes&play=guess&guess=0:0")
     steps = page.locator(".steps li")
     steps.first.wait_for()

@@ -9,8 +9,7 @@ from PIL import Image
 
 from tests.search import tiny
 from tests.ui.browser.actions import fits, open_tab, parameters, search
-from tests.ui.fake_engine import HOSTILE
-from tests.ui.fake_maps import FEW, REGIONS, fake_maps
+from tests.ui.fake_engine import FEW, HOSTILE, REGIONS, fake_maps
 from tests.ui.tiny_page import serving_hostile
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]

@@ -145,7 +145,7 @@ def test_the_id_changes_as_the_weight_moves_from_the_query_to_a_result(visit, se
 
 
 def test_the_history_outlives_a_reload_asks_again_and_is_shared_by_the_tabs_of_a_browser(
-    visit, served, photo
+    visit, photo
 ):
     page = visit()
     with page.context.expect_page() as opening:

@@ -32,7 +32,7 @@ def explained(page, rank=1):
 
 
 @pytest.mark.slow
-def test_why_opens_for_a_result_and_closes_with_the_next_search(visit, served):
+def test_why_opens_for_a_result_and_closes_with_the_next_search(visit):
     page = visit()
     assert not page.locator("#why").is_visible()
     sent = []  # names of the endpoints that were called
