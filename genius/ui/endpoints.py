@@ -54,7 +54,7 @@ class Endpoints:
         page: Sequence[Callable],
         engine: Engine,
         record: Recorder,
-        most: int = 64,
+        most: int,
     ):
         self.public = {function.__name__: function for function in public}
         self.functions = self.public | {function.__name__: function for function in page}

@@ -52,15 +52,9 @@ class Gate:
         self.names = [*endpoints.functions]  # in the order of Gradio's numbers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path, method = scope["path"], scope["method"]
-        known = (
-            POSTS.fullmatch(path)
-            if method == "POST"
-            else GETS.fullmatch(path)
-            if method in ("GET", "HEAD")
-            else None
-        )
-        if known is None:
+        addresses = {"POST": POSTS, "GET": GETS, "HEAD": GETS}.get(scope["method"])
+        known = addresses and addresses.fullmatch(scope["path"])
+        if not known:
             return await self.refuse(404, NO_ADDRESS, scope, receive, send)
         parts = known.groupdict()
         if parts.get("name") or parts.get("join"):

@@ -49,7 +49,6 @@ class LoggedCall:
 
     monitor: "Monitor"
     run: str
-    function: str
     open: "Call"
     kind: str | None = None  # of its searches: modality of the query
     mode: str | None = None
@@ -140,7 +139,7 @@ class Monitor:
     @contextmanager
     def record_call(self, run: str, function: str, open_call: "Call") -> Iterator[None]:
         """Count and log the call that the block answers."""
-        call = LoggedCall(self, run, function, open_call)
+        call = LoggedCall(self, run, open_call)
         token = current_call.set(call)
         outcome = Outcome()
         try:
