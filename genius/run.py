@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, FiniteFloat
+from pydantic import BaseModel, Field, FiniteFloat, field_validator
 
 from genius.errors import UserError
 from genius.files import (
@@ -46,6 +46,7 @@ BUILT_FROM = {  # every part, and the parts that it is built from, at least
     "reader": {"encoder"},
 }
 EXTRAS = ("maps", "names", "reader")  # what a run may hold in addition
+RETIRED = "ranker"  # a part of older runs that nothing reads
 PARTS = tuple(part for part in BUILT_FROM if part not in EXTRAS)  # what a search needs
 # names of folders that `written_aside` and `remove_folder` make
 TEMPORARY = re.compile(r"\.[\w-]+\.[0-9a-f]{32}")
@@ -145,6 +146,15 @@ class Manifest(BaseModel):
     erasing: list[str] = []
     normalize_embeddings: bool = False
     match: RecordedMatch | None = None
+
+    @field_validator("parts", mode="before")
+    @classmethod
+    def _without_retired(cls, parts: Any) -> Any:
+        return (
+            {name: entry for name, entry in parts.items() if name != RETIRED}
+            if isinstance(parts, dict)
+            else parts
+        )
 
 
 class Run:

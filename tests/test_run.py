@@ -33,6 +33,13 @@ def test_a_published_part_is_found_again_with_its_files(run):
     assert again.has("encoder") and not again.has("decoder")
 
 
+def test_a_run_of_the_first_release_loads_without_its_ranker(run):
+    manifest = json.loads((run.path / "manifest.json").read_text(encoding="utf-8"))
+    manifest["parts"]["ranker"] = manifest["parts"]["fusion"]
+    write_json(run.path / "manifest.json", manifest)
+    assert Run(run.path).folder("fusion").exists() and not Run(run.path).has("ranker")
+
+
 def test_a_failing_writer_leaves_the_run_as_it_was(run):
     before = (run.path / "manifest.json").read_text(encoding="utf-8")
 
