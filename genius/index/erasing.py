@@ -1,9 +1,10 @@
 """Erase removed items from the files that a run has beside its index.
 
-- The copy of a folder in RUN/collection loses them, and what only they say or show. - Maps lose
-their points; names of codes and of regions lose their pictures and their words. - Partitions that
-wait to be joined (see partitions.py) and hold one of them are deleted: they are encoded again. -
-What training keeps to go on later, such as encoder outputs, is deleted: training makes it again.
+- The copy of a folder in RUN/collection loses them, and what only they say or show.
+- Maps lose their points; names of codes and of regions lose their pictures and their words.
+- Partitions that wait to be joined (see partitions.py) and hold one of them are deleted: they are
+  encoded again.
+- What training keeps to go on later, such as encoder outputs, is deleted: training makes it again.
 
 Before the index changes, maps and names do; the copy and the rest follow. Until that is done, the
 manifest lists the ids as `erasing`, and the next change of the index, also after a kill, begins

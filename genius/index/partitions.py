@@ -47,8 +47,8 @@ from genius.index.layout import (
     segment_folder,
 )
 from genius.index.new_items import Models, encode, find_new_items
+from genius.index.publishing import StoredRows, changing_index, merge_segments, write_snapshot
 from genius.index.segments import FILES, FUSED, LOOKUP, ConcatenatedArray
-from genius.index.snapshot import StoredRows, changing_index, merge_segments, write_snapshot
 from genius.index.store import Index, load_index
 from genius.index.update import Added, next_dataset
 from genius.index.writing import write_index, write_rows

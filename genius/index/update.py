@@ -1,7 +1,7 @@
 """Add items to an index and remove items from it, without training: encode, quantize, insert; or
 delete.
 
-Each change publishes a snapshot of the index in a folder of its own (snapshot.py). Rows stay as
+Each change publishes a snapshot of the index in a folder of its own (publishing.py). Rows stay as
 they are; added items get the last ones, and the rows after a removed item move up.
 """
 
@@ -18,8 +18,8 @@ from genius.files import remove_folder
 from genius.index.duplicates import find_copies
 from genius.index.item_source import ItemSource
 from genius.index.new_items import Models, encode, find_new_items
+from genius.index.publishing import StoredRows, changing_index, write_snapshot
 from genius.index.segments import LOOKUP, ConcatenatedArray, Vectors
-from genius.index.snapshot import StoredRows, changing_index, write_snapshot
 from genius.index.store import Index
 from genius.index.writing import MAX_EXAMPLES, write_segment
 from genius.run import Run

@@ -5,16 +5,13 @@ known (its kind, color, count, …), this can be measured. There are two figures
 factor, both 0 for codes that are independent of the factor and 1 for codes that determine it:
 
 - *alone*: adjusted mutual information of the level's codes and the factor (Vinh et al. 2010,
-"Information theoretic
-  measures for clusterings comparison"); as a baseline, the same with the factor shuffled; and the
-  same within each
-  modality, averaged by number of items, since a level may use separate codes for images and for
-  texts;
+  "Information theoretic measures for clusterings comparison"); as a baseline, the same with the
+  factor shuffled; and the same within each modality, averaged by number of items, since a level may
+  use separate codes for images and for texts;
 - *given the prefix*: the share of the factor's remaining entropy, given the codes before, that this
-level's code
-  removes. Few items share a long prefix, and among few items any code seems informative; so it is
-  relative to the
-  entropy that remains if the factor is shuffled among the items that share a prefix.
+  level's code removes. Few items share a long prefix, and among few items any code seems
+  informative; so it is relative to the entropy that remains if the factor is shuffled among the
+  items that share a prefix.
 
 Shapes: n items, M levels.
 """

@@ -4,13 +4,13 @@ keys and values.
 How it differs from transformers' `generate`, and why it is several times as fast with the same
 weights:
 
-- the prefix's cross-attention keys and values are computed once per query, not once per beam; - no
-cache is copied from beam to beam. Every decoded row keeps its place, and a beam attends to its own
-ancestors
-  through a mask (*tree attention*), so beams with a common past share its keys and values;
+- the prefix's cross-attention keys and values are computed once per query, not once per beam;
+- no cache is copied from beam to beam. Every decoded row keeps its place, and a beam attends to its
+  own ancestors through a mask (*tree attention*), so beams with a common past share its keys and
+  values;
 - projections that read the same input are one matrix, with the gains of T5's layer norms folded in;
 - the softmax is over the whole vocabulary, a few beams at a time, or, on request, over the codes of
-the level only.
+  the level only.
 
 Memory per query: 2 · layers · heads · head width · rows numbers for keys and values (T5-small, 50
 beams, 9 levels: 354 rows, 8.7 MB in fp32). Of at most ROWS beams, of all queries, the logits of the

@@ -212,9 +212,9 @@ class ResidualQuantizer(SavedModule):
         # (k,), (k, d)
         cluster_size = self._buffer("cluster_size", level)
         embed_avg = self._buffer("embed_avg", level)
-        batch_size, batch_sum = cluster_statistics(residual, code, len(codebook))
-        cluster_size.lerp_(batch_size, 1 - self.config.decay)
-        embed_avg.lerp_(batch_sum, 1 - self.config.decay)
+        share, mean = cluster_statistics(residual, code, len(codebook))
+        cluster_size.lerp_(share, 1 - self.config.decay)
+        embed_avg.lerp_(mean, 1 - self.config.decay)
         used = cluster_size > MIN_CLUSTER_SIZE
         codebook[used] = embed_avg[used] / cluster_size[used, None]
         if level == 0 and self.config.modality_code != "none":
@@ -247,15 +247,15 @@ class ResidualQuantizer(SavedModule):
             else:
                 codebook.copy_(kmeans(residual, len(codebook), iterations, seed + level))
             code = self._nearest(level, residual, modality)
-            share, total = cluster_statistics(residual, code, len(codebook))
+            share, mean = cluster_statistics(residual, code, len(codebook))
             self._buffer("cluster_size", level).copy_(share)
-            self._buffer("embed_avg", level).copy_(total)
+            self._buffer("embed_avg", level).copy_(mean)
             residual = residual - codebook[code]
 
 
 def cluster_statistics(residual: Tensor, code: Tensor, size: int) -> tuple[Tensor, Tensor]:
-    """Residuals (b, d), codes (b,) -> each code's share of the batch (k,), and its residuals' sum
-    over b (k, d).
+    """Residuals (b, d), codes (b,) -> each code's share of the batch (k,), and the sum of its
+    residuals, divided by b (k, d).
     """
     share = torch.bincount(code, minlength=size).to(residual.dtype) / len(code)
     total = torch.zeros(size, residual.shape[1], dtype=residual.dtype, device=residual.device)

@@ -4,30 +4,22 @@ Callers on any thread hand over queries and block until these are answered. One 
 work, so the models need no lock and the device holds one batch at a time.
 
 - *Turns.* Callers say who asks (`asker`). The client goes first that was served longest ago, so one
-who asks a lot
-  delays nobody else; a request whose asker no longer listens comes after all others.
+  who asks a lot delays nobody else; a request whose asker no longer listens comes after all others.
 - *Batches.* The first request goes together with every other waiting request for the same work with
-equal options that
-  still fits. A lone request is never delayed for batching. After a batch of several requests the
-  thread
-  pauses for a millisecond, so that callers who ask again at once join those who waited: without it
-  eight such callers
-  fall into two groups that take turns, at a third more computation for each query.
+  equal options that still fits. A lone request is never delayed for batching. After a batch of
+  several requests the thread pauses for a millisecond, so that callers who ask again at once join
+  those who waited: without it eight such callers fall into two groups that take turns, at a third
+  more computation for each query.
 - *Large requests* go in parts of `size` queries. A caller hands over one part at a time, so others
-go
-  between two parts.
+  go between two parts.
 - *Cancellation.* A request whose caller was interrupted is dropped before the next batch is formed.
-A batch that has
-  started is finished.
+  A batch that has started is finished.
 - *Errors.* When a batch of several requests fails, each request is run again alone, so an exception
-reaches only the
-  caller whose queries raise it.
+  reaches only the caller whose queries raise it.
 - *Cores.* OpenMP keeps a team of threads for every thread that ever ran a parallel loop of torch.
-They wait for the
-  next loop by spinning while all teams have no more threads than there are cores; with a second
-  team the system must
-  wake them for each loop, and a query takes twice as long. So the engines of a process share one
-  thread.
+  They wait for the next loop by spinning while all teams have no more threads than there are cores;
+  with a second team the system must wake them for each loop, and a query takes twice as long. So
+  the engines of a process share one thread.
 """
 
 import atexit

@@ -68,9 +68,8 @@ def resolve_options(
     """
     if options.order == "fused" and not has_fused:
         raise UserError(
-            "The index of this run keeps no fused features; choose cosine, or build it "
-            "again with index.fused=true: "
-            "python -m training.index."
+            "The index of this run keeps no fused features; choose cosine, or build it again: "
+            "python -m training.index COLLECTION RUN --set index.fused=true"
         )
     chosen = {
         "mode": "generate" if options.mode == "both" and options.order == "score" else options.mode,

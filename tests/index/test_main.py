@@ -15,7 +15,7 @@ from genius.index.__main__ import main
 from genius.index.check import problems
 from genius.run import Run, digest_of
 from tests.index.changes import opened
-from tests.index.test_snapshot import change_twice_before
+from tests.index.test_publishing import change_twice_before
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from PIL.PngImagePlugin import PngInfo
 from genius.collections.images import open_image
 from genius.collections.writer import candidate_line
 from genius.errors import UserError
-from genius.index import new_items, snapshot, update
+from genius.index import new_items, publishing, update
 from genius.index.__main__ import main as index_command
 from genius.index.item_source import ItemSource, read_item_source, uploaded_items
 from genius.index.store import Index
@@ -120,7 +120,7 @@ def test_small_segments_are_merged_when_there_are_many(run, trained, others, mon
     """Items that come one by one, and are removed in between, end in few segments; the first one is
     not rewritten.
     """
-    monkeypatch.setattr(snapshot, "MERGE_AT", 3)
+    monkeypatch.setattr(publishing, "MERGE_AT", 3)
     whole = opened(trained / "whole")
     rows = list(range(N))
     seen = set()
@@ -142,8 +142,8 @@ def test_items_stay_added_if_their_segments_cannot_be_merged(run, others, monkey
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(snapshot, "MERGE_AT", 1)
-    monkeypatch.setattr(snapshot, "merge_segments", full)
+    monkeypatch.setattr(publishing, "MERGE_AT", 1)
+    monkeypatch.setattr(publishing, "merge_segments", full)
     assert add_source(run, others).new == WHOLE - N
     assert opened(run).n == WHOLE and len(opened(run).config.segments) == 2
     assert "the segments were not merged: the disk of" in caplog.text
@@ -211,7 +211,7 @@ def test_a_failure_at_any_point_leaves_the_run_as_it_was(run, others, monkeypatc
     items = opened(run).items(range(N))
     for place in (
         "genius.index.update.write_segment",
-        "genius.index.snapshot.write_rows",
+        "genius.index.publishing.write_rows",
         "genius.run.write_json",
     ):
         with monkeypatch.context() as broken, pytest.raises(ZeroDivisionError):

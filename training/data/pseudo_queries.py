@@ -5,16 +5,14 @@ where queries lie in the encoder's space, and texts lie in another part of it th
 modality gap). So queries are generated from the images, and the encoder finds their targets:
 
 - *Texts.* Every image is decomposed into everyday words and names of ImageNet's classes by matching
-pursuit over the
-  embeddings of the words. Images and words are centered by their own means, which removes the gap
-  (Bhalla et al. 2024,
-  "Interpreting CLIP with sparse linear concept embeddings"). A few of these words make a text such
-  as "dog, snow and
-  ball", which passes through the text tower with an instruction, as the text of a visitor will.
+  pursuit over the embeddings of the words. Images and words are centered by their own means, which
+  removes the gap (Bhalla et al. 2024, "Interpreting CLIP with sparse linear concept embeddings"). A
+  few of these words make a text such as "dog, snow and ball", which passes through the text tower
+  with an instruction, as the text of a visitor will.
 - *Images.* Every image is also a query for images: with an instruction it has another fused feature
-than alone. - *Targets.* The targets of a query are its first results in dense search by this
-encoder, so that the IDs learn to find
-  what the encoder finds, and near-duplicates are targets together.
+  than alone.
+- *Targets.* The targets of a query are its first results in dense search by this encoder, so that
+  the IDs learn to find what the encoder finds, and near-duplicates are targets together.
 
 Queries and qrels are ordinary files of the collection, which people can read.
 

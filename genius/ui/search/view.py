@@ -262,7 +262,7 @@ def card(hit: Hit, query_codes: Sequence[int], reranked: bool) -> Json:
         "generated_rank": hit.generated_rank if reranked else None,
         "likeness": round(hit.cosine, 4),
         "cosine": number(hit.cosine, 3),
-        "score": number(hit.log_prob, 2),
+        "log_prob": number(hit.log_prob, 2),
         **identifier(hit.codes, query_codes),
     }
 

@@ -3,7 +3,7 @@ import {button, chips, creditLine, dotted, firstCodes, folded, menu, node, saveF
 
 const canHover = matchMedia('(hover: hover)').matches;
 const ITEM = 'application/x-genius-item';
-const SCORE = 'How probable the decoder finds its ID, as a logarithm; 0 is certain.';
+const LOG_PROB = 'How probable the decoder finds its ID, as a logarithm; 0 is certain.';
 const SIMILARITY = 'How alike query and item are: the cosine of their embeddings, the numbers that stand for them; at most 1.';
 let least = 0;       // results of a smaller cosine are dimmed; it stays from search to search
 
@@ -71,7 +71,7 @@ const card = (data, column, query_row, {act, page}) => {
     button({class: 'title', 'aria-label': `Result ${rank}: ${title || rest}`}, open, node('span', {class: 'rank'}, String(rank)), ...words),
     node('div', {class: 'over'}, ...creditLine(data.provenance), node('div', {class: 'actions'}, ...actions)),
     node('div', {class: 'foot expert'},
-      node('dl', {}, fact('similarity', data.cosine, SIMILARITY), fact('log p', data.score, SCORE)),
+      node('dl', {}, fact('similarity', data.cosine, SIMILARITY), fact('log p', data.log_prob, LOG_PROB)),
       node('span', {}, node('span', {class: `badge ${modality}`}, data.name), ' ', ...data.generated_rank === null ? [] : [moved(data)]),
       chips(data), node('span', {class: 'item', 'data-hint': 'The item’s number in the collection'}, `item ${id}${data.row === query_row ? ' (your query)' : ''}`)));
   Object.assign(made.dataset, {id, likeness: data.likeness});
@@ -105,7 +105,7 @@ const threshold = shown => {
   return node('div', {class: 'threshold'}, node('label', {for: 'least'}, 'Dim below similarity'), slider, reached);
 };
 const meanings = () => folded('What these numbers mean', node('ul', {},
-  ...[['similarity', SIMILARITY], ['log p', SCORE], ['3 → 1', 'Rank 3 by its ID, rank 1 after re-ranking by the item itself.'],
+  ...[['similarity', SIMILARITY], ['log p', LOG_PROB], ['3 → 1', 'Rank 3 by its ID, rank 1 after re-ranking by the item itself.'],
     ['codes', 'The ID of an item. Marked first codes are those of the query’s own ID.']].map(([name, meaning]) => node('li', {}, node('b', {}, name), ` ${meaning}`))));
 
 export const cards = (columns, how) => {
