@@ -174,7 +174,7 @@ class EncodedItems:
     new: NewItems
     readable: np.ndarray  # (m,) bool: which these are
     embeddings: ConcatenatedArray  # (r, d)
-    fused: np.ndarray  # (r, d)
+    fused: ConcatenatedArray  # (r, d)
     codes: np.ndarray  # (r, M)
     distances: np.ndarray  # (r, 2), see store.py
     complaints: tuple[str, ...]  # sentences about some unreadable images
@@ -199,9 +199,16 @@ def encode(run: Run, new: NewItems, models: Models, folder: Path) -> EncodedItem
     codes = quantize_all(fused, new.kinds["modality"], quantizer)
     distances = squared_distances(fused, codes, quantizer)
     readable = files.masks[:, 0] | ~new.kinds["pictured"]
-    embeddings = ConcatenatedArray([files.embedding], np.flatnonzero(readable))
-    of_readable = fused[readable], codes[readable], distances[readable]
-    return EncodedItems(new, readable, embeddings, *of_readable, tuple(complaints[:MAX_EXAMPLES]))
+    rows = np.flatnonzero(readable)
+    return EncodedItems(
+        new,
+        readable,
+        ConcatenatedArray([files.embedding], rows),
+        ConcatenatedArray([fused], rows),
+        codes[rows],
+        distances[rows],
+        tuple(complaints[:MAX_EXAMPLES]),
+    )
 
 
 def _open_image(

@@ -109,7 +109,7 @@ def add(
                 encoded.codes[kept],
                 encoded.distances[kept],
                 ConcatenatedArray([encoded.embeddings], kept),
-                encoded.fused[kept],
+                ConcatenatedArray([encoded.fused], kept),
                 source.image_path,
                 stays=stays,
             )
