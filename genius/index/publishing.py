@@ -153,7 +153,7 @@ def _shared_files(index: Index, number: int, place: int) -> dict[str, str]:
 
 
 def _joined(stored: Sequence[StoredRows]) -> StoredRows:
-    """Distances are unknown where some are."""
+    """One after the other; without distances where those of some are unknown."""
     packed, modalities, distances = zip(*stored, strict=True)
     known = all(some is not None for some in distances)
     return StoredRows(

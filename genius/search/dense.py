@@ -13,7 +13,7 @@ import numpy as np
 
 from genius.index.segments import Vectors
 
-VECTORS_IN_MEMORY = 16_384  # vectors in memory at once
+VECTORS_IN_MEMORY = 16_384  # at once
 Progress = Callable[[int], None]  # called with the number of items that were added
 # neighbors of a node of HNSW, M of its paper (Malkov and Yashunin 2018); twice as many on the
 # lowest level

@@ -51,14 +51,13 @@ class Scorer:
         self.residual = features[:, None]  # (b, w, d)
         self.level = 0
 
-    def next_level(self, parents: Tensor | None, codes: Tensor | None) -> Scores:
-        """Score the codes of the next level after the beams, whose last codes (b, w) follow their
-        parents (b, w), beams of the level before.
+    def next_level(self, parent: Tensor, code: Tensor) -> Scores:
+        """Score the codes of the next level after the beams. parent (b, w): the beams of the level
+        before that they extend; code (b, w): their last codes; neither counts at the first level.
         """
         level = self.level
         self.level += 1
-        if level == 0:
-            parents = codes = None
+        parents, codes = (parent, code) if level else (None, None)
         if self.cache is None:
             geometry = self._geometry(level, parents, codes)
             return Scores(geometry.log_softmax(-1), geometry)
