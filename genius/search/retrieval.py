@@ -58,7 +58,7 @@ class EncodedQueries:
             readings = [one for part in parts for one in part.readings or [None] * len(part.z)]
         if any(part.left_out is not None for part in parts):
             given = (
-                torch.zeros_like(part.z) if part.left_out is None else part.left_out
+                torch.zeros_like(part.embeddings) if part.left_out is None else part.left_out
                 for part in parts
             )
             left_out = torch.cat([some.to(device) for some in given])
