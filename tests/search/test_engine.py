@@ -305,19 +305,24 @@ def test_searching_by_the_vectors_of_a_result_repeats_it(engine, options):
 
 def test_models_run_only_on_the_engines_thread(engine, monkeypatch):
     seen = set()
-    call = torch.nn.Module.__call__
 
-    def watched(*given, **named):
-        seen.add(threading.current_thread())
-        return call(*given, **named)
+    def watch(owner, name):
+        function = getattr(owner, name)
 
-    monkeypatch.setattr(torch.nn.Module, "__call__", watched)
+        def watched(*given, **named):
+            seen.add((name, threading.current_thread()))
+            return function(*given, **named)
+
+        monkeypatch.setattr(owner, name, watched)
+
+    watch(torch.nn.Module, "__call__")
+    watch(engine.retriever.finder.decoder, "step")  # which is no module
     encoded = engine.encode(QUERIES)
     engine.retrieve(encoded, SearchOptions(beams=4))
     engine.dense(QUERIES, 3)
     engine.search(QUERIES)
     engine.search_encoded(encoded)
-    assert seen == {engine.batcher._thread}
+    assert seen == {(name, engine.batcher._thread) for name in ("__call__", "step")}
 
 
 @pytest.mark.parametrize(

@@ -169,6 +169,13 @@ def test_where_numba_cannot_compile_torch_scans_and_a_warning_says_so(monkeypatc
     assert "numba cannot compile here ((3, 9))" in caplog.text
 
 
+def test_a_search_does_not_wait_for_the_compiler(monkeypatch):
+    pool, codewords = world((3, 4, 5), 60)
+    scan = Scan(pool, codewords)
+    monkeypatch.setattr(scan, "_kernels", Future())  # never done
+    assert sorted(scan.best(queries(1), 60).positions[0].tolist()) == list(range(60))
+
+
 def scan_with(kernels: Future, monkeypatch) -> BaseException | None:
     """Check a scan with these kernels, or without those that failed; why they did."""
     pool, codewords = world((3, 9), 50)
