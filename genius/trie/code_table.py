@@ -81,9 +81,9 @@ class CodeTable:
         prefix = pattern[: pattern.index(None)] if None in pattern else pattern
         below = self.range(prefix)
         rows, packed = self.table.rows[below], self.table.packed[below]
-        for code, field in list(zip(pattern, self._fields))[len(prefix) :]:
-            if code is not None:
-                chosen = read_level(packed, field) == code
+        for level in range(len(prefix), len(pattern)):
+            if (code := pattern[level]) is not None:
+                chosen = read_level(packed, self._fields[level]) == code
                 rows, packed = rows[chosen], packed[chosen]
         return Matches(pattern, rows, packed, self._fields)
 
