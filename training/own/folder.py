@@ -31,7 +31,7 @@ from pathlib import Path
 
 import torch
 
-from genius.collections.building import named, named_apart
+from genius.collections.building import build, named, named_apart
 from genius.collections.mbeir import Collection
 from genius.collections.sources import read_source
 from genius.commands import command_parser
@@ -209,7 +209,12 @@ def make_searchable(
     add_encoder(arguments)  # first, to refuse a model before images are copied
     if is_main() and read:
         Run(arguments.run).record(**{READ: now, INDEXED: None})
-        for row in folders.build(arguments.collection, read=read.__getitem__):
+        for row in build(
+            folders.sources,
+            arguments.collection,
+            read=read.__getitem__,
+            keep_versions=folders.keep_versions,
+        ):
             print(row, flush=True)
     barrier()
     collection = Collection(arguments.collection)

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-from genius.collections.building import RowCount, build, named
+from genius.collections.building import build, named
 from genius.collections.draft import Content
 from genius.collections.keys import id_key, key_dataset, key_id
 from genius.collections.layout import FILES
@@ -43,7 +42,7 @@ class Followed:
     run: Path
     sources: Sequence[str]
     collection: Path
-    keep_versions: bool  # see `build`
+    keep_versions: bool  # see `genius.collections.building.build`
     device: str
 
     @cached_property
@@ -60,10 +59,6 @@ class Followed:
             folder = source.parent if source.is_file() else source  # a file is a table
             files += [(f"{name}/{file}", folder / file) for file in sorted(Folder(folder).files)]
         return files_stamp(files) + " with versions" * self.keep_versions
-
-    def build(self, destination: Path, **options: Any) -> list[RowCount]:
-        """As genius.collections builds the sources."""
-        return build(self.sources, destination, keep_versions=self.keep_versions, **options)
 
     def watch(self) -> None:
         """Take in what changes in the sources, until this process is stopped; one line for each
@@ -108,7 +103,8 @@ class Followed:
             yield "the folders have changed since they were read; reading them again"
             aside = root.with_name(root.name + ".new")
             remove_folder(aside)
-            rows = self.build(aside, known=_numbers(Collection(root)))
+            known = _numbers(Collection(root))
+            rows = build(self.sources, aside, known=known, keep_versions=self.keep_versions)
             before = _pictures(root)
             yield from map(str, rows)
             with write_lock(self.run):  # nothing is removed between these lines
