@@ -90,7 +90,7 @@ def semantic(candidates: SchemeInputs) -> Identifiers:
     an ID.
     """
     texts = [item.text for item in candidates.items]
-    has_text = np.array(texts) != ""
+    has_text = np.array(list(map(bool, texts)))
     named, unnamed = np.flatnonzero(candidates.known & has_text), np.flatnonzero(~has_text)
     vectors = candidates.embeddings
     _, nearest = flat_search(vectors, vectors[unnamed], 1, named)  # −1: none is named
