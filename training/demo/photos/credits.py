@@ -69,10 +69,12 @@ def write_credits(run: Path, data: Path) -> None:
     write_text(run / FILE, "\n".join(lines) + "\n")
 
 
-def _grouped(items: Iterable[Item]) -> tuple[dict[str, dict[str, Item]], dict[str, int]]:
+def _grouped(
+    items: Iterable[Item],
+) -> tuple[defaultdict[str, dict[str, Item]], defaultdict[str, int]]:
     """By set: file name -> an item with this picture; number of texts."""
-    pictures: dict[str, dict[str, Item]] = defaultdict(dict)
-    texts: dict[str, int] = defaultdict(int)
+    pictures: defaultdict[str, dict[str, Item]] = defaultdict(dict)
+    texts: defaultdict[str, int] = defaultdict(int)
     for item in items:
         name = json.loads(item.source or "{}").get("set", "")
         if name not in SETS or not SETS[name].ships:
