@@ -59,6 +59,11 @@ def test_a_swapped_instruction_fits_the_query_and_asks_for_another_modality():
     assert (numbers[:, 2] == OWN_INSTRUCTION).all()
 
 
+def test_instructions_are_swapped_with_the_probability():
+    assert (drawn(0.3)[:, :2] != OWN_INSTRUCTION).mean() == pytest.approx(0.3, abs=0.03)
+    assert (drawn(0.0) == OWN_INSTRUCTION).all()
+
+
 def test_each_drawn_instruction_gets_one_of_its_phrasings():
     numbers = drawn(0.5)[:, 1]
     said = swaps_of(0.5).replaced(["its own"] * 1000, numbers, np.random.default_rng(0))
