@@ -7,12 +7,14 @@ A scene is six factors. Every judgment follows from them: the targets of a query
 candidates of its dataset that fit it. The factors of an item stand in its src_content; those of a
 text are the ones that it names.
 
-    toy_captions     task 0: caption to picture                  3: picture to caption
-    toy_questions    task 1: question to answer                  2: question to picture and answer
-                     task 6: picture and question to answer      8: picture and question to picture
-                     and answer
-    toy_changes      task 4: picture to one of the same shapes   7: picture and change to the
-                     changed picture
+    toy_captions     task 0: caption to picture
+                          3: picture to caption
+    toy_questions         1: question to answer
+                          2: question to picture and answer
+                          6: picture and question to answer
+                          8: picture and question to picture and answer
+    toy_changes           4: picture to one of the same shapes
+                          7: picture and change to the changed picture
 
 The values of the factors and all words lie in toy_world.toml; what it calls held out is never
 trained on.

@@ -1,8 +1,7 @@
 """Convert UniIR's CLIP-SF and the quantizer and decoder of GENIUS into the parts of a run, as
 safetensors.
 
-    python -m training.published --clip-sf clip_sf_large.pth --genius GENIUS_t5small.pth [--rq
-    rq_clip_large.pth] DEST
+    python -m training.published [--clip-sf FILE] [--genius FILE] [--rq FILE] DEST
 
 A checkpoint is a path, or hf://OWNER/REPOSITORY/FILE on the Hugging Face hub; its models have the
 sizes of preset paper. Every weight is mapped or listed as left out, in the output and in the run's

@@ -2,8 +2,7 @@
 
     python -m training.ablations COLLECTION RUN
     python -m training.ablations COLLECTION RUN --tables 4,S3 --seeds 0,1,2,3,4
-    python -m training.ablations COLLECTION RUN --tables S9         # the encoders: CLIP-SF,
-                                                                    CLIP-FF, BLIP-SF, BLIP-FF
+    python -m training.ablations COLLECTION RUN --tables S9    # the encoders
 
 Encoder and features are those of RUN, which needs RUN/features. Each variant trains what it changes
 and is measured on the test queries. Results are kept in RUN/ablations: a killed command resumes
