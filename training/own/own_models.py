@@ -29,7 +29,7 @@ from training.command_line import Arguments
 from training.data.pseudo_queries import check_images, write_pseudo_queries
 from training.distributed import barrier, broadcast_object, is_main
 from training.stage import STAGES, is_done, run_stage
-from training.stages import features
+from training.stages import features, reader
 
 SIDE = "own"  # in the run, while they are trained
 PSEUDO_QUERIES = "pseudo_queries"  # in a manifest: whether they are complete
@@ -112,10 +112,16 @@ def generate_queries(collection: Collection, arguments: Arguments) -> None:
 
 
 def train_aside(arguments: Arguments, side: Path) -> None:
-    """Run the stages that are not done in a run of its own, which shares encoder and features."""
+    """Run the stages that are not done in a run of its own, which shares encoder, features and
+    reader.
+    """
     run = Run(arguments.run)
-    if is_main() and not Run(side).has("encoder"):
-        features.share_features(run, side)
+    if is_main():
+        if not Run(side).has("encoder"):
+            features.share_features(run, side)
+        if run.has(reader.PART) and not Run(side).has(reader.PART):  # tells what queries ask for
+            link = partial(link_files, run.folder(reader.PART))
+            Run(side).publish(reader.PART, link, tuple(sorted(BUILT_FROM[reader.PART])))
     barrier()
     for name in TRAINED:
         if not broadcast_object(is_done(name, beside := replace(arguments, run=side))):

@@ -6,6 +6,7 @@ import pytest
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.index.__main__ import main as index_command
+from genius.models.reader import Reader, ReaderConfig
 from genius.run import Run
 from genius.search.engine import Engine
 from tests.collections.samples import write_source
@@ -35,9 +36,11 @@ def test_own_models_are_trained_without_what_was_removed(tmp_path, run):
 def test_own_models_are_trained_on_generated_queries_and_kept_if_they_find_more(
     photos, tmp_path, run, capsys, monkeypatch, gain
 ):
+    photos.publish("reader", Reader(ReaderConfig(32, 4)).save, ("encoder",))
     measured = []
 
     def hits(path, collection, device):
+        assert Run(path).has("reader")  # both kinds know what queries ask for
         measured.append((path, own_models_hits(path, collection, device)))
         better = gain == (path.name == "own")
         return {"val": np.array([better]), "test": np.array([not better, not better])}
@@ -66,7 +69,8 @@ def test_own_models_are_trained_on_generated_queries_and_kept_if_they_find_more(
         for part in ("encoder", "fusion", "quantizer", "decoder")
     }
     assert changed == {"encoder": False, "fusion": gain, "quantizer": gain, "decoder": gain}
-    assert Engine.load(run, "cpu").index.n == 24 and not (run / "own").exists()
+    engine = Engine.load(run, "cpu")
+    assert engine.index.n == 24 and engine.has_reader and not (run / "own").exists()
     before = (run / "manifest.json").read_bytes()
     make(pictures, run, *TRAIN)
     assert (run / "manifest.json").read_bytes() == before and len(measured) == 2
