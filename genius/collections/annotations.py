@@ -181,11 +181,11 @@ def _read_marks(folder: Folder, found: Mapping[str, Record], notes: list[str]) -
     if not marked:
         return set()
     files = {file for _, file in marked}
-    classes = _class_names(folder)
+    classes, telling = _class_names(folder)
     unnamed = 0
     for (image, file), things in marked.items():
         places = PurePosixPath(file).parents
-        names = next((classes[place][1] for place in places if place in classes), {})
+        names = next((classes[place] for place in places if place in classes), {})
         objects = [names.get(thing, "" if thing.isdigit() else thing) for thing in things]
         unnamed += "" in objects
         own = found[image].attributes.setdefault(OBJECTS, [])
@@ -200,7 +200,7 @@ def _read_marks(folder: Folder, found: Mapping[str, Record], notes: list[str]) -
         classes_file = "write those of the classes into classes.txt, a line for each"
         note += f"; {unnamed:,} give no names: {classes_file}"
     notes.append(note)
-    return files | empty | {file for file, _ in classes.values()}
+    return files | empty | telling
 
 
 def _files_beside(image: str) -> Iterator[str]:
@@ -311,9 +311,12 @@ def _labelme(data: bytes) -> list[str] | None:
 READERS = {".txt": _boxes, ".xml": _voc, ".json": _labelme}
 
 
-def _class_names(folder: Folder) -> dict[PurePosixPath, tuple[str, dict[str, str]]]:
-    """The names of numbered classes, by the folder of the file that tells them, with this file."""
+def _class_names(folder: Folder) -> tuple[dict[PurePosixPath, dict[str, str]], set[str]]:
+    """The names of numbered classes, by the folder of the file that tells them; and these files,
+    of which the last of a folder counts.
+    """
     classes = {}
+    files = set[str]()
     for file in sorted(folder.files):
         lower = file.lower()
         names = dict[str, str]()
@@ -330,8 +333,9 @@ def _class_names(folder: Folder) -> dict[PurePosixPath, tuple[str, dict[str, str
                     str(number): name for number, name in told.items() if isinstance(name, str)
                 }
         if names:
-            classes[PurePosixPath(file).parent] = file, names
-    return classes
+            files.add(file)
+            classes[PurePosixPath(file).parent] = names
+    return classes, files
 
 
 def _lines(data: bytes) -> list[str]:

@@ -34,6 +34,7 @@ def objects_of(source):
     [
         ("a.jpg", {"a.txt": YOLO, "classes.txt": "dog\ncat\n"}),
         ("a.jpg", {"a.jpg.txt": YOLO, "obj.names": "dog\r\ncat\r\n"}),
+        ("a.jpg", {"a.txt": YOLO, "classes.txt": "d\nc\n", "data.yaml": "names: [dog, cat]\n"}),
         ("a.jpg", {"a.txt": SEGMENTS, "classes.txt": "\ufeffdog\ncat\n"}),
         ("a.jpg", {"a.txt": KITTI}),
         ("a.jpg", {"a.txt": DOTA}),
