@@ -190,7 +190,7 @@ def _read_marks(folder: Folder, found: Mapping[str, Record], notes: list[str]) -
         unnamed += "" in objects
         own = found[image].attributes.setdefault(OBJECTS, [])
         own += (name for name in objects if name not in ("", "DontCare"))  # KITTI's
-    kinds = Counter(PurePosixPath(file).suffix.lower() for file in files)
+    kinds = Counter(PurePosixPath(file).suffix.lower() for file in sorted(files))
     shown = ", ".join(f"{suffix} {count:,}" for suffix, count in kinds.items())
     kind = "annotations of boxes or shapes in pictures, no captions"
     note = f"{len(files):,} files ({shown}) are {kind}"
