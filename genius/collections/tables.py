@@ -130,11 +130,9 @@ def _names_images(folder: Folder, name: str) -> bool | None:
         if not is_table and file.stat().st_size > MAX_TABLE:
             return False
         rows = [row for _, row in islice(file_rows(file, []), SAMPLED_ROWS)]
-        is_object = name.lower().endswith(".json") and not file_bytes(file).lstrip().startswith(
-            b"["
-        )
-        if is_object and len(rows) == 1:  # what is said of one picture
-            return False
+        is_alone = name.lower().endswith(".json") and len(rows) == 1
+        if is_alone and not file_bytes(file).lstrip().startswith(b"["):
+            return False  # what is said of one picture
     except (OSError, ValueError, UserError):
         return None if is_table else False
     guess = image_column(rows, is_picture)
