@@ -222,8 +222,8 @@ class Checker:
     def _queries_of(
         self, file: Path, dataset: str, split: str, modalities: ItemTable, unanswered: array
     ) -> Iterator[LineError]:
-        """One query file; what it has goes into the last two: the line and key of each query
-        without positives.
+        """One query file. modalities: gets those of its queries; unanswered: gets line and key of
+        each query without positives.
         """
         queries = KeySet()
         for number, query in _records(file, parse_query):

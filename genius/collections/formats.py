@@ -16,21 +16,8 @@ from PIL.TiffImagePlugin import OPEN_INFO, ImageFileDirectory_v2
 
 RAW_SUFFIXES = frozenset(
     [".cr2", ".cr3", ".nef", ".nrw", ".arw", ".sr2", ".srf", ".dng", ".gpr", ".raf", ".orf", ".rw2"]
-    + [
-        ".rwl",
-        ".pef",
-        ".srw",
-        ".3fr",
-        ".fff",
-        ".iiq",
-        ".mos",
-        ".mef",
-        ".mrw",
-        ".erf",
-        ".kdc",
-        ".dcr",
-        ".x3f",
-    ]
+    + [".rwl", ".pef", ".srw", ".3fr", ".fff", ".iiq", ".mos", ".mef", ".mrw", ".erf", ".kdc"]
+    + [".dcr", ".x3f"]
 )
 KINDS = {  # kind -> how its files begin; the first that fits
     "JPEG": rb"\xff\xd8\xff",
@@ -79,7 +66,7 @@ MAX_JPEGS = 64  # that are looked at; pixels of a raw may by chance look like on
 MAX_HEADER = 2**20  # bytes of a JPEG before its pixels
 ORIENTATION = 0x0112  # EXIF tag
 TIFF_MARKS = {b"II": b"II*\0", b"MM": b"MM\0*"}  # order of bytes -> how a TIFF begins
-# tags
+# tags of a TIFF, and values of its colours and of its format
 WIDTH, HEIGHT, BITS, COMPRESSION, COLORS, CHANNELS, PLANES = 256, 257, 258, 259, 262, 277, 284
 STARTS, SIZES, FORMAT, PROFILE = 273, 279, 339, 34675
 RGB, FRACTIONS = 2, 3
@@ -158,8 +145,7 @@ def read_fractions(data: bytes) -> tuple[np.ndarray, bytes] | None:
             return None
         numbers = b"".join(data[start : start + length] for start, length in rows)
         kept = np.frombuffer(numbers, f"{'<' if data[:2] == b'II' else '>'}f{bits // 8}")
-        return kept.reshape(height, width, channels)[..., :3].astype(np.float32), tags.get(
-            PROFILE, b""
-        )
+        colors = kept.reshape(height, width, channels)[..., :3].astype(np.float32)
+        return colors, tags.get(PROFILE, b"")
     except Exception:  # no TIFF, or a damaged one
         return None

@@ -354,9 +354,8 @@ def _rank(file: str) -> tuple[int, int]:
     """Less is better."""
     path = PurePosixPath(file)
     suffix = path.suffix.lower()
-    return not EDITED.match(
-        path.stem.lower()
-    ), 2 if suffix in RAW_SUFFIXES else 1 if suffix in HEIC_SUFFIXES else 0
+    kind = 2 if suffix in RAW_SUFFIXES else 1 if suffix in HEIC_SUFFIXES else 0
+    return not EDITED.match(path.stem.lower()), kind
 
 
 def account(reports: Sequence[FileReport]) -> list[str]:
@@ -423,9 +422,8 @@ def _ends(name: str) -> Iterator[str]:
     for each in dict.fromkeys([*paths, *(f"/{value}" for _, value in parse_qsl(query))]):
         # no ".." leads out of the folder
         parts = posixpath.normpath("/" + each.lstrip("/")).split("/")
-        for at in range(
-            max(1 if each.startswith("/") else 2, len(parts) - DEEPEST_PATH), len(parts)
-        ):
+        first = max(1 if each.startswith("/") else 2, len(parts) - DEEPEST_PATH)
+        for at in range(first, len(parts)):
             yield "/".join(parts[at:])
     if uploaded := UPLOADED.search(whole):
         yield uploaded[1]

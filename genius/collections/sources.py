@@ -108,9 +108,8 @@ def read_source(root: Path) -> Source:
         notes.append(
             f"{len(beside.problems):,} files beside pictures cannot be read; the first: {problem}"
         )
-    lost = [
-        folder.missing(each.image, each.line, bool(records and each.captions)) for each in missing
-    ]
+    kept = bool(records)  # else nothing is read, and no text of a missing picture is kept
+    lost = [folder.missing(each.image, each.line, kept and bool(each.captions)) for each in missing]
     others = [*lost, *folder.unused({record.image for record in records}, {PAIRS, *texts})]
     if not records:
         raise _nothing_read(root, table, lost, others)
