@@ -155,7 +155,7 @@ def _unpacked(batches: Iterator[Batch], origin: Path) -> Source:
         raise UserError(
             str(error).replace(str(Path(folder.name) / MANIFEST), str(origin))
         ) from None
-    for record in source.records:
+    for record in (*source.records, *source.missing):
         record.table = origin
     return replace(source, unpacked=folder)
 
@@ -180,7 +180,7 @@ def _unarchived(root: Path, files: Iterable[str], chosen: str) -> Source:
     except UserError as error:
         damaged = "".join(f"; {detail}" for detail in _troubles(others))
         raise UserError(str(error).replace(temporary.name, str(root)) + damaged[:SHOWN]) from None
-    for record in source.records:
+    for record in (*source.records, *source.missing):
         record.table = record.table and root / record.table.relative_to(inside)
     table = source.table and root / source.table.relative_to(inside)
     notes = ["archives are unpacked among temporary files while they are read", *source.notes]

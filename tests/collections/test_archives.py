@@ -148,6 +148,9 @@ def test_a_table_beside_an_archive_describes_its_pictures_and_its_errors_name_it
         assert captions_of(source) == {f"images.zip/in/{n}.png": [word] for n, word in words}
         error = source.error(source.records[1], "it is bad")
         assert str(error) == f"{folder / 't.csv'}:3: it is bad"
+    (folder / "t.csv").write_text("image,text\n0.png,zero\n9.png,nine\n")
+    with pytest.raises(UserError, match=rf"{folder}/t\.csv:3: '9\.png' is missing"):
+        build([str(folder)], tmp_path / "built", benchmark=True)
     (folder / "t.csv").write_text("image,text\n0.png,zero,more\n")
     with pytest.raises(UserError, match=rf"{folder}/t\.csv:2: the row has 3 cells"):
         read_source(folder)

@@ -48,6 +48,9 @@ def test_pictures_in_a_parquet_file_become_a_collection_and_nothing_else_is_left
         item for item in collection.all_candidates() if item.image and item.image.endswith("/4.png")
     )
     assert collection.image_path(pictured.image).read_bytes() == picture(3) and "thing 3" in kept
+    write(file, image=[STORED[0], None], caption=["one", "two"])
+    with pytest.raises(UserError, match=r"shop\.parquet:2: .* is missing"):
+        build([str(file)], tmp_path / "other", benchmark=True)
     assert not list((tmp_path / "temporary").iterdir())
 
 
