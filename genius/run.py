@@ -451,12 +451,14 @@ class Run:
             write_json(self.path / "manifest.json", manifest)
 
     def sweep(self, part: str) -> None:
-        """Delete the versions of a part that the manifest no longer names and no one reads; cheap
-        if there are none.
+        """Delete the versions of a part that the manifest no longer names and no one reads, and
+        what killed processes have left; cheap if there are none.
         """
         present = self._read()["parts"].get(part, {}).get("folder")
         if is_run(self.path) and any(
-            folder.name != present for folder in self.path.glob(f"{part}-*")
+            TEMPORARY.fullmatch(folder.name)
+            or (folder.name.startswith(f"{part}-") and folder.name != present)
+            for folder in self.path.iterdir()
         ):
             self._sweep(rf"{part}-[0-9a-f]{{8}}")
 
