@@ -207,6 +207,7 @@ def test_the_search_tab(visit):
         page.locator("#summary .sentence", has_text=text[:40]).first.wait_for(state="attached")
     look(visitor)
     act(page, 0, "Why?")
+    page.locator("#why-tree").scroll_into_view_if_needed()
     page.locator("#why-tree .main-svg").first.wait_for()
 
 

@@ -176,7 +176,7 @@ def test_a_served_run_connects_to_this_machine_alone(tmp_path):
                 "event_id"
             ]
             assert "event: complete" in server.client.get(f"/gradio_api/call/search/{event}").text
-        for address in ("", "config", "gradio_api/info", "credits", "metrics"):
+        for address in ("", "about", "config", "gradio_api/info", "credits", "metrics"):
             assert server.client.get(f"/{address}").status_code == 200, address
         assert search(server.client, "a blue cat")["hits"]
         status, stderr = terminate(server)
