@@ -138,7 +138,8 @@ def test_what_is_asked_about_a_search_searches_once(ask, served):
     for function, more in (("blend", {"id": hit["id"]}), ("save", {"form": "csv"})):
         assert "answer" in ask(function, search=search, **more)
     assert len(served.engine.queries) == before + 1
-    assert "no longer there" in ask("why", search=search, id="9:9")["error"]
+    for wrong in ({"id": "9:9"}, {"id": hit["id"], "column": "0"}):
+        assert "no longer there" in ask("why", search=search, **wrong)["error"]
 
 
 def test_answers_that_were_not_asked_about_for_long_are_searched_again():

@@ -86,13 +86,15 @@ def test_another_code_searches_below_it_with_the_same_options(engine, namer, mon
     assert chosen(back["strip"]) == chosen(shown)
 
 
-@pytest.mark.parametrize("branches", [["x"], [["1", 1]], [[LEVELS, 0]], [[-1, 0]], [[True, True]]])
+@pytest.mark.parametrize(
+    "branches", [5, ["x"], [["1", 1]], [[LEVELS, 0]], [[-1, 0]], [[True, True]]]
+)
 def test_a_code_that_was_not_offered_is_refused_with_a_sentence(engine, namer, branches):
     with pytest.raises(UserError, match=STALE_STEP):
         follow(namer, (asked(engine),), 0, 0, branches)
 
 
-@pytest.mark.parametrize("column, rank", [(1, 0), (-1, 0), (0, 99), (0, -1)])
+@pytest.mark.parametrize("column, rank", [("0", 0), (1, 0), (-1, 0), (0, 99), (0, -1)])
 def test_an_id_that_was_not_found_is_refused_with_a_sentence(engine, namer, column, rank):
     with pytest.raises(UserError, match=STALE_STEP):
         follow(namer, (asked(engine),), column, rank)

@@ -190,7 +190,7 @@ class Searches:
     def hit(self, search: Any, column: int, id: str) -> tuple[LastQuery, Hit]:
         """A result of a search. Raises UserError if there is none."""
         answers = self.answers(search)
-        if 0 <= column < len(answers):
+        if type(column) is int and 0 <= column < len(answers):
             for hit in answers[column].result.hits:
                 if hit.item.id == id:
                     return answers[column], hit

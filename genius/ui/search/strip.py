@@ -51,7 +51,7 @@ def follow(
     as [level, code], one after the other. Raises UserError if there is no such result, for a code
     that the search did not consider there, or if the collection has changed since.
     """
-    if not 0 <= column < len(answers):
+    if type(column) is not int or not 0 <= column < len(answers):
         raise UserError(STALE_STEP)
     answer = answers[column]
     result = answer.result
@@ -61,12 +61,12 @@ def follow(
         if branches:
             raise UserError(STALE_STEP)
         return {"strip": None, "found": None}
-    if rank and hit is None:
+    if (rank and hit is None) or not isinstance(branches, Sequence):
         raise UserError(STALE_STEP)
     codes = hit.codes if hit else best_codes(result)
     original = current = narrowed(namer.engine, answer, result, codes)
     found, replaced = None, None
-    for branch in list(branches)[:MOST_BRANCHES]:
+    for branch in branches[:MOST_BRANCHES]:
         level, code = checked_branch(branch, current)
         replaced = level, original.codes[level]
         current, found = branched(namer.engine, answer, current, level, code)
