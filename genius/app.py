@@ -242,7 +242,7 @@ def load_page(
         from genius.ui.page import Page  # and Gradio, while the models are read
 
         copy = copies.enter_context(folder_for_copy(run)) if copies else None
-        served = ServedRun.read(run, editable, run_names, copy, bool(options.auth))
+        served = ServedRun.read(run, editable, run_names, copy, login=bool(options.auth))
         engine = loading.result()
     engine.follow()
     return Page(engine, served)

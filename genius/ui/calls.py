@@ -59,7 +59,7 @@ caller: ContextVar[Call | None] = ContextVar("caller", default=None)  # whose ca
 class Calls:
     """Those of one run that are not delivered yet."""
 
-    def __init__(self, most: int = 64):
+    def __init__(self, most: int):
         """most: that may be accepted and not answered yet; half of them of one client."""
         self.most = most
         self.open: dict[str, Call] = {}

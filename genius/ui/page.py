@@ -46,7 +46,6 @@ class Page:
 
     def __init__(self, engine: Engine, served: ServedRun):
         self.engine = engine
-        self.served = served
         self.ended = False
         context = Context(engine, served)
         panels = [panel(context) for panel in PANELS]
@@ -87,7 +86,8 @@ class Page:
         gradio = self.endpoints.application(root_path, hosting.policy.editable)
         lives = [gradio.router.lifespan_context(gradio)]  # Starlette starts nothing that is mounted
         routes: list[BaseRoute] = [
-            look.look_route(path, function, self.engine) for path, function in self.looks.items()
+            look.look_route(address, function, self.engine)
+            for address, function in self.looks.items()
         ]
         if hosting.mcp:
             from genius.ui.agents import Agents  # needs the extra `mcp`

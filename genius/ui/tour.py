@@ -18,7 +18,7 @@ from genius.ui.common.context import Context, Panel
 from genius.ui.common.formatting import Json, shared_prefix, tiles
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
-# By TourStep: the elem_id of the part of the page that it is about, and what it says
+# By TourStep: the id of the part of the page that it is about, and what it says
 STEPS = pd.read_csv(
     Path(__file__).with_name("tour.tsv"), sep="\t", quoting=csv.QUOTE_NONE, index_col="step"
 )

@@ -1,4 +1,4 @@
-"""The page of a run: what is served of it, and every address that it has, with who may call it."""
+"""The page of a run: what is served of it, and who may call what."""
 
 import json
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""How numbers, IDs, items and queries are written, wherever a tab shows them. No widget, no markup,
-no model.
+"""How numbers, IDs, items and queries are written, wherever a tab shows them. No widget, no
+markup.
 """
 
 import base64

@@ -202,14 +202,14 @@ def test_another_code_is_chosen_and_taken_back(visit):
     settled(strip)
     before = codes(strip)
     other = strip.locator(".other").last
-    chosen = other.locator(".code").inner_text()
+    code = other.locator(".code").inner_text()
     other.focus()
     page.keyboard.press("Enter")
     strip.locator(".branched").wait_for()
     # the keyboard goes on in the strip
     assert page.evaluate("!!document.activeElement.closest('#strip button')")
     settled(strip)
-    assert chosen in codes(strip) and codes(strip) != before
+    assert code in codes(strip) and codes(strip) != before
     found = page.locator("#strip-found")
     assert re.match(r"Results that begin with \d", found.locator("h2").inner_text())
     assert found.locator(".tile").count() > 0
