@@ -48,8 +48,8 @@ BUILT_FROM = {  # every part, and the parts that it is built from, at least
 EXTRAS = ("maps", "names", "reader")  # what a run may hold in addition
 RETIRED = "ranker"  # a part of older runs that nothing reads
 PARTS = tuple(part for part in BUILT_FROM if part not in EXTRAS)  # what a search needs
-# names of folders that `written_aside` and `remove_folder` make
-TEMPORARY = re.compile(r"\.[\w-]+\.[0-9a-f]{32}")
+# names of folders that `written_aside` and `remove_folder` make, also of each other's
+TEMPORARY = re.compile(r"\.+[\w-]+(\.[0-9a-f]{32})+")
 # the parts, in the folder of a run
 BESIDE = ("reports/*.json", "reports/*.md", "examples/*", "CREDITS.md")
 # bytes; of larger files (embeddings of millions) loading checks the size alone

@@ -204,10 +204,12 @@ def test_a_changed_version_of_a_part_shares_files_and_the_version_before_goes_wi
     reader.release()
     run.sweep("index")
     assert list(run.path.glob("index-*")) == [third] and (third / "a").stat().st_ino == before
-    left = run.path / f".index-0123abcd.{'0' * 32}"  # of a process that was killed deleting it
-    left.mkdir()
-    run.sweep("index")
-    assert not left.exists()
+    random = "0" * 32
+    for name in (f".index-0123abcd.{random}", f"..index-0123abcd.{random}.{random}"):
+        left = run.path / name  # of a process that was killed deleting it
+        left.mkdir()
+        run.sweep("index")
+        assert not left.exists()
     (run.path / "manifest.json").unlink()
     run.sweep("index")
     assert third.exists()  # a lost manifest names nothing
