@@ -159,9 +159,8 @@ def runs_to_serve(chosen: Sequence[Path] | None) -> list[Path]:
             raise UserError(f"--run {os.path.relpath(run)} was given twice; name each run once")
         if name in names:
             raise UserError(
-                f"{os.path.relpath(names[name])} and {os.path.relpath(run)} would both be "
-                f"served as /run/{name}/; "
-                "rename one of the folders"
+                f"{os.path.relpath(names[name])} and {os.path.relpath(run)} would both be served "
+                f"as /run/{name}/; rename one of the folders"
             )
         names[name] = run
     return list(runs)

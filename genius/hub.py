@@ -93,9 +93,8 @@ def push(run: Run, repo: str, private: bool = False) -> str:
             api.create_repo(repo, private=private, exist_ok=True)
             if private and not api.repo_info(repo).private:
                 raise UserError(
-                    f"{quoted(repo)} exists and is public, so nothing was uploaded; make "
-                    "it private on the hub, or "
-                    "name another repository"
+                    f"{quoted(repo)} exists and is public, so nothing was uploaded; make it "
+                    "private on the hub, or name another repository"
                 )
             gone = set(filter(is_of_a_run, api.list_repo_files(repo))).difference(files)
             operations += [CommitOperationDelete(file, is_folder=False) for file in sorted(gone)]

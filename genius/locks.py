@@ -59,9 +59,8 @@ def write_lock(run: Path) -> Iterator[None]:
     try:
         if not _lock(handle, exclusive=True):
             raise UserError(
-                f"{run.resolve().name} is being changed already, by training or an edit "
-                "of its index; "
-                "try again when that is done"
+                f"{run.resolve().name} is being changed already, by training or an edit of its "
+                "index; try again when that is done"
             )
         yield
     finally:
@@ -108,9 +107,8 @@ def _lock(handle: int, exclusive: bool, wait: bool = False, without_locks: bool 
 def _say_there_are_no_locks(reason: str) -> None:
     """Once in a process."""
     logging.getLogger(__name__).warning(
-        "this disk has no locks (%s): change a run on it from one process at a time, and "
-        "delete by hand what is left "
-        "of its former versions",
+        "this disk has no locks (%s): change a run on it from one process at a time, and delete by "
+        "hand what is left of its former versions",
         reason,
     )
 

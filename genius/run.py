@@ -306,9 +306,8 @@ class Run:
                 )
         if missing := BUILT_FROM[part] - built_from.keys():
             raise UserError(
-                f"{self.path / 'manifest.json'} does not say which {min(missing)} its "
-                f"{part} was built from; "
-                "train the run again"
+                f"{self.path / 'manifest.json'} does not say which {min(missing)} its {part} was "
+                "built from; train the run again"
             )
 
     def _part(self, part: str) -> dict[str, Any]:
@@ -418,9 +417,8 @@ class Run:
         ]
         if changed:
             raise UserError(
-                f"another process has published a new {' and '.join(changed)} of "
-                f"{self.path} meanwhile; "
-                "nothing was changed, try again"
+                f"another process has published a new {' and '.join(changed)} of {self.path} "
+                "meanwhile; nothing was changed, try again"
             )
 
     def drop(self, part: str) -> None:

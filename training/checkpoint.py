@@ -44,9 +44,8 @@ class Checkpoints:
             return 0
         if state["facts"] != self.facts:
             raise UserError(
-                f"{self.folder} was made with other settings or data; delete that folder "
-                "to restart "
-                f"the {self.stage}, or use the settings it was started with"
+                f"{self.folder} was made with other settings or data; delete that folder to "
+                f"restart the {self.stage}, or use the settings it was started with"
             )
         saved = self._read(state["epoch"])
         model.load_state_dict(saved["model"])

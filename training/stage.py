@@ -90,10 +90,8 @@ def run_stage(name: str, train: Callable[[Arguments], None], arguments: Argument
         if name in OF_WEIGHTS and "left_out" in run.manifest:
             raise UserError(
                 f"{run.path} has published weights, which training would replace; index a "
-                "collection with: "
-                f"python -m training.features COLLECTION {run.path} --preset paper, then "
-                "training.index; "
-                "or name another RUN to train into"
+                f"collection with: python -m training.features COLLECTION {run.path} --preset "
+                "paper, then training.index; or name another RUN to train into"
             )
         keep_freed_memory()
         print(f"── {name}", flush=True)

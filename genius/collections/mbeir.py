@@ -45,9 +45,8 @@ class Collection:
         self.root = Path(root)
         if not self.pools():
             raise UserError(
-                f"{self.root} is not a collection: it has no candidate pool in cand_pool; "
-                "build one with: "
-                "python -m genius.collections SOURCE... DEST"
+                f"{self.root} is not a collection: it has no candidate pool in cand_pool; build "
+                "one with: python -m genius.collections SOURCE... DEST"
             )
         self._resolved_root = self.root.resolve()
 

@@ -42,9 +42,8 @@ class VectorFile:
             lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
             if wrong := np.flatnonzero(~np.isfinite(lengths) | (lengths == 0)).tolist():
                 raise UserError(
-                    f"{self.file}: the vector of row {start + wrong[0]:,} (from 0) is "
-                    "zero or holds what is no number; "
-                    "leave it out, with what belongs to it"
+                    f"{self.file}: the vector of row {start + wrong[0]:,} (from 0) is zero or "
+                    "holds what is no number; leave it out, with what belongs to it"
                 )
             yield (vectors / lengths).astype(np.float16)
             start += len(block)

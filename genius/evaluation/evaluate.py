@@ -205,14 +205,11 @@ def describe(engine: Engine, options: EvaluationOptions, sets: Sequence[QuerySet
     if engine.device.type == "cuda":
         machine = torch.cuda.get_device_name(engine.device)
     text = (
-        f"{queries:,} {options.split} queries in {len(sets)} rows{limit}{answerable}; "
-        "instructions chosen by seed "
-        f"{options.seed}. {index.n:,} items with {engine.pool.table.distinct:,} distinct "
-        "IDs; codes per level: "
-        f"{', '.join(map(str, index.code_sizes))}. {beams} beams, decoder weight "
-        f"{engine.decoder.config.decoder_weight:g} against geometry. {machine}; "
-        f"batches of {BATCH} queries to encode and of "
-        f"{batch_size(beams)} to search."
+        f"{queries:,} {options.split} queries in {len(sets)} rows{limit}{answerable}; instructions "
+        f"chosen by seed {options.seed}. {index.n:,} items with {engine.pool.table.distinct:,} "
+        f"distinct IDs; codes per level: {', '.join(map(str, index.code_sizes))}. {beams} beams, "
+        f"decoder weight {engine.decoder.config.decoder_weight:g} against geometry. {machine}; "
+        f"batches of {BATCH} queries to encode and of {batch_size(beams)} to search."
     )
     unknown = sum(queries.unknown for queries in sets)
     return text + f" {unknown:,} judgments name items that are not in the index." * bool(unknown)

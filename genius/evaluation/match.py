@@ -62,13 +62,10 @@ SCREEN = (
     "button of the and"
 )
 NOTE = (
-    "Every result line says how well the first results probably fit: *good* if the "
-    "probability that one of the first "
-    f"{FIRST} is right is at least {GOOD:.0%}, *weak* if it is below {WEAK:.0%}, else "
-    "*fair*; of readings with too few "
-    "right answers among the validation queries only *weak* is said. The tables are of "
-    "queries that had no part in the "
-    "fit."
+    "Every result line says how well the first results probably fit: *good* if the probability "
+    f"that one of the first {FIRST} is right is at least {GOOD:.0%}, *weak* if it is below "
+    f"{WEAK:.0%}, else *fair*; of readings with too few right answers among the validation queries "
+    "only *weak* is said. The tables are of queries that had no part in the fit."
 )
 
 

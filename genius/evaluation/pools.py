@@ -76,9 +76,8 @@ def _members(collection: Collection, index: Index, split: str) -> dict[str, np.n
             if np.array_equal(rows_in(index, collection.candidates(name)), np.arange(index.n)):
                 return {name.removeprefix("union_"): np.arange(index.n)}
         raise UserError(
-            "the collection holds items that the index does not, and none of its pools "
-            "holds exactly the indexed "
-            f"items; {OTHER_INDEX}"
+            "the collection holds items that the index does not, and none of its pools holds "
+            f"exactly the indexed items; {OTHER_INDEX}"
         )
     of_split = rows_in(index, collection.candidates(f"union_{split}"))
     _check_indexed(of_split, f"the global {split} pool")

@@ -134,8 +134,7 @@ def read_queries(
     if not any(len(queries.qrels.rows) for queries in sets):
         raise UserError(
             f"no {split} query of {collection.root} has a positive in the index; name the "
-            "collection that the "
-            "index was built from: --collection DIR"
+            "collection that the index was built from: --collection DIR"
         )
     return sets
 

@@ -148,10 +148,9 @@ class Comparison:
         if size <= MAX_GRAPH_BYTES:
             return None
         return (
-            f"The HNSW graph of {self.engine.index.n:,} items would take {size / 1e9:.1f} "
-            "GB of this server's memory, "
-            f"more than the {MAX_GRAPH_BYTES / 1e9:.0f} GB that it spends on a "
-            "comparison; compare without HNSW."
+            f"The HNSW graph of {self.engine.index.n:,} items would take {size / 1e9:.1f} GB of "
+            f"this server's memory, more than the {MAX_GRAPH_BYTES / 1e9:.0f} GB that it spends on "
+            "a comparison; compare without HNSW."
         )
 
     def build(self, progress: Progress = lambda items: None) -> faiss.IndexHNSWFlat:

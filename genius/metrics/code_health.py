@@ -71,9 +71,8 @@ def format_health(health: dict[str, Any]) -> str:
         for level in health["levels"]
     ]
     buckets = (
-        f"{health['ids']} IDs for {health['items']} items, {health['items_alone']:.1%} "
-        "alone in their bucket, "
-        f"largest bucket {health['largest_bucket']}"
+        f"{health['ids']} IDs for {health['items']} items, {health['items_alone']:.1%} alone in "
+        f"their bucket, largest bucket {health['largest_bucket']}"
     )
     if "modality_purity" in health:
         buckets += f"; modality purity {health['modality_purity']:.1%}"

@@ -132,9 +132,8 @@ FAULTS = {
     ),
     "no held-out instruction": (
         another(HELD_OUT, "text\timage\tshapes\t9\tFind it."),
-        f"{QUERY_FILE}:1: dataset 9 has no instruction for 'image' queries with 'text' "
-        "candidates; add a line to "
-        f"{HELD_OUT}",
+        f"{QUERY_FILE}:1: dataset 9 has no instruction for 'image' queries with 'text' candidates; "
+        f"add a line to {HELD_OUT}",
     ),
     "held-out folder": (lambda root: (root / HELD_OUT).mkdir(), f"{HELD_OUT}:0: is not a file"),
     "long prompt": (

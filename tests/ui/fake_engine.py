@@ -37,12 +37,10 @@ TEXTS = [
     "Two children in yellow raincoats jump into a puddle while a woman laughs under a "
     "striped umbrella.",
     "Knitted pullover, dark green, crew neck, long sleeves",
-    "A climber in a blue helmet rests on a ledge. Far below, a river bends around a "
-    "village whose roofs are "
-    "wet from the rain, and behind it the hills fade into the haze, one after another, "
-    "until nobody could "
-    "say where the land ends and the sky begins. Nothing moves but the rope, and "
-    "somewhere a bell rings.",
+    "A climber in a blue helmet rests on a ledge. Far below, a river bends around a village whose "
+    "roofs are wet from the rain, and behind it the hills fade into the haze, one after another, "
+    "until nobody could say where the land ends and the sky begins. Nothing moves but the rope, "
+    "and somewhere a bell rings.",
 ]
 SOURCE = (
     '{"credit": "Ada Example", "licence": "CC BY 2.0", "origin": "https://example.org/dog", '

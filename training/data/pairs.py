@@ -107,9 +107,8 @@ class Pairs:
                 query_positives = candidates.rows(list(query.positives))
                 if not len(query_positives) or query_positives.min() < 0:
                     raise UserError(
-                        f"{split} query {query.id} of {collection.root} has no positive, "
-                        "or one that is not a "
-                        "candidate; find its line with: python -m genius.collections "
+                        f"{split} query {query.id} of {collection.root} has no positive, or one "
+                        "that is not a candidate; find its line with: python -m genius.collections "
                         f"--check {collection.root}"
                     )
                 target = Modality(int(candidates.modalities[query_positives[0]]))
@@ -121,9 +120,8 @@ class Pairs:
                 lengths.append(len(query_positives))
         if len(texts) < MIN_QUERIES:
             raise UserError(
-                f"{collection.root} has {len(texts)} {split} queries, training needs at "
-                f"least {MIN_QUERIES}; "
-                f"add them to query/{split}"
+                f"{collection.root} has {len(texts)} {split} queries, training needs at least "
+                f"{MIN_QUERIES}; add them to query/{split}"
             )
         return cls(
             texts,
@@ -195,9 +193,8 @@ class Pairs:
         mask = np.isin(self.rows, selected)
         if mask.sum() < MIN_QUERIES:
             raise UserError(
-                f"the rows {', '.join(row_names)} have {mask.sum()} query in a split that "
-                "training needs; expected at "
-                f"least {MIN_QUERIES}: name more rows"
+                f"the rows {', '.join(row_names)} have {mask.sum()} query in a split that training "
+                f"needs; expected at least {MIN_QUERIES}: name more rows"
             )
         return mask
 

@@ -60,9 +60,8 @@ def check_images(collection: Collection) -> None:
     rows = image_rows(collection)
     if len(rows) < MIN_IMAGES:
         raise UserError(
-            f"{collection.root} has no queries and {len(rows)} images without texts; "
-            "training needs at "
-            f"least {MIN_IMAGES} images, or texts"
+            f"{collection.root} has no queries and {len(rows)} images without texts; training "
+            f"needs at least {MIN_IMAGES} images, or texts"
         )
     phrasings = collection.instructions()
     for number in sorted(
@@ -70,9 +69,8 @@ def check_images(collection: Collection) -> None:
     ):
         if (number, Modality.TEXT, Modality.IMAGE) not in phrasings:
             raise UserError(
-                f"{collection.root} has no instruction for "
-                f"{collection.dataset_name(number)}, text to image; add a "
-                "line to its instructions/query_instructions.tsv"
+                f"{collection.root} has no instruction for {collection.dataset_name(number)}, text "
+                "to image; add a line to its instructions/query_instructions.tsv"
             )
 
 

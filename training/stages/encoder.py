@@ -155,8 +155,7 @@ def new_encoder(settings: EncoderSettings) -> Encoder:
     except Exception as error:  # open_clip, timm, transformers and the hub raise many types
         raise UserError(
             f"the architecture {settings.architecture} cannot be built "
-            f"({textwrap.shorten(str(error), 200)}); set "
-            "encoder.architecture to another one"
+            f"({textwrap.shorten(str(error), 200)}); set encoder.architecture to another one"
         ) from error
 
 

@@ -55,8 +55,7 @@ def train(arguments: Arguments) -> None:
         raise UserError(
             f"the encoder's vectors have dimension {encoder.dim}, the fusion expects "
             f"{arguments.settings.quantizer.fusion.dim}; set quantizer.fusion.dim, "
-            "quantizer.quantizer.dim and "
-            f"decoder.decoder.dim to {encoder.dim}"
+            f"quantizer.quantizer.dim and decoder.decoder.dim to {encoder.dim}"
         )
     encoder.check()
     apart = encoder.config.apart
@@ -71,9 +70,8 @@ def train(arguments: Arguments) -> None:
     cache = known_features(run, collection, arguments.settings.encoder, encoder, seed)
     if isinstance(collection, ClassCollection) and not cache.images([picture_path(0, 0)]):
         raise UserError(
-            f"{run.path} lacks the outputs of its towers, which the pseudo-pictures of "
-            "classes are made of; train its "
-            "encoder again, or go without: --set encoder.locked.class_pictures=0"
+            f"{run.path} lacks the outputs of its towers, which the pseudo-pictures of classes are "
+            "made of; train its encoder again, or go without: --set encoder.locked.class_pictures=0"
         )
     encoder.for_inference()  # not before the outputs of its towers are found by its weights
 

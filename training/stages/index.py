@@ -143,9 +143,8 @@ def check_pool(collection: Collection, pool: str) -> None:
     """Raises UserError for a pool that is unknown or has no items."""
     if next(pool_items(collection, pool), None) is None:
         raise UserError(
-            f"pool {pool} of {collection.root} has no items; add some, or set index.pool "
-            "to another one, or to nothing "
-            "to index every candidate"
+            f"pool {pool} of {collection.root} has no items; add some, or set index.pool to "
+            "another one, or to nothing to index every candidate"
         )
 
 

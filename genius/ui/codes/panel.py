@@ -25,9 +25,8 @@ from genius.ui.common.uploads import open_upload, upload_path
 MODALITIES = {modality.name.lower(): modality for modality in Modality}
 FOUND, NEAREST, CHANGED = 12, 6, 6  # codes that are shown
 FOUND_NOTE = (
-    "Ranked by how many of a code’s items fit, times their share of its items, so that of "
-    "two that fit alike the "
-    "larger one comes first."
+    "Ranked by how many of a code’s items fit, times their share of its items, so that of two that "
+    "fit alike the larger one comes first."
 )
 
 

@@ -93,9 +93,8 @@ def introduction(levels: int, forced: bool) -> str:
         " The first is its kind, the others are its meaning, from coarse to fine." if forced else ""
     )
     return (
-        f"Every item has an ID of {levels} codes.{first} Items with the same first codes "
-        "are alike. "
-        "Choose a code to see what it means."
+        f"Every item has an ID of {levels} codes.{first} Items with the same first codes are "
+        "alike. Choose a code to see what it means."
     )
 
 
@@ -152,8 +151,7 @@ def meaning_view(meaning: Meaning) -> Json:
     """Words and factors of a code."""
     return {
         "note": f"Of {count(meaning.checked, 'item')} looked at, so many fit the word: their text "
-        "has it, or they are "
-        "among those nearest to it.",
+        "has it, or they are among those nearest to it.",
         "words": [
             {"word": word.word, "figure": f"{word.fits:,}", "share": word.fits / meaning.checked}
             for word in meaning.words
@@ -313,19 +311,16 @@ def health_view(
         "Levels",
         ["level", "codes", "used", "unused", "effective codes"],
         levels,
-        "Unused codes have no items. Effective codes: how many codes of equal size would "
-        "divide the items as finely; "
-        "it is 1 if one code has all items.",
+        "Unused codes have no items. Effective codes: how many codes of equal size would divide "
+        "the items as finely; it is 1 if one code has all items.",
     )
     of_buckets = table(
         "Items that share an ID",
         ["items per ID", "IDs", "share of all items"],
         shared_ids[:MAX_ROWS],
         f"A bucket holds the items of one ID. There are {health['ids']:,} IDs for "
-        f"{count(health['items'], 'item')}: "
-        f"{percent(health['items_alone'])} of the items have one of their own, and the "
-        "largest bucket holds "
-        f"{count(health['largest_bucket'], 'item')}. The first code tells the kind of "
-        f"{percent(health['modality_purity'])} of the items.",
+        f"{count(health['items'], 'item')}: {percent(health['items_alone'])} of the items have one "
+        f"of their own, and the largest bucket holds {count(health['largest_bucket'], 'item')}. "
+        f"The first code tells the kind of {percent(health['modality_purity'])} of the items.",
     )
     return {"tables": [of_levels, of_buckets]}

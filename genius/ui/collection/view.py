@@ -140,8 +140,7 @@ def progress(done: int, items: int, left: float = 0) -> Json:
     title = f"{done:,} of {count(items, 'item')} added"
     if left:
         title += (
-            ", "
-            f"{f'{left / 60:.0f} minutes' if left > 90 else count(math.ceil(left), 'second')} "
+            f", {f'{left / 60:.0f} minutes' if left > 90 else count(math.ceil(left), 'second')} "
             "left"
         )
     return message(f"{title}.") | {"done": done / max(items, 1)}

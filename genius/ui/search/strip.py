@@ -26,14 +26,12 @@ MOST_BRANCHES = 9  # codes that are replaced one after the other
 STALE_STEP = "That step is no longer there; search again."
 NOTE = "Percentages compare the codes that lead to items."
 MEANING = (
-    "Ruled out: the share of all probability that was on codes that lead to no item "
-    "(masked). The percentages above it "
-    "are shares of the rest.",
-    "Writing codes, the search follows many IDs at once (its beam) and keeps the best as "
-    "a whole, so a code need not "
-    "be the most probable one. Beam: the rank of the ID’s beginning among all that were "
-    "considered, and how many were "
-    "kept; an ID that was dropped was found by the scan of all IDs.",
+    "Ruled out: the share of all probability that was on codes that lead to no item (masked). The "
+    "percentages above it are shares of the rest.",
+    "Writing codes, the search follows many IDs at once (its beam) and keeps the best as a whole, "
+    "so a code need not be the most probable one. Beam: the rank of the ID’s beginning among all "
+    "that were considered, and how many were kept; an ID that was dropped was found by the scan of "
+    "all IDs.",
 )
 
 
@@ -376,7 +374,6 @@ def what_if(narrowing: Narrowing, replaced: tuple[int, int], forced: bool) -> st
         [MODALITY_NAMES[Modality(code)] for code in choices] if forced and level == 0 else choices
     )
     return (
-        f"With {after} in place of {before} at level {level}, the search goes on from "
-        "there by itself: "
-        f"{count_path(narrowing)}."
+        f"With {after} in place of {before} at level {level}, the search goes on from there by "
+        f"itself: {count_path(narrowing)}."
     )

@@ -96,9 +96,8 @@ def summary(answer: LastQuery, request: SearchRequest, forced: bool, items: int)
         else None,
         "aim": target_view(answer, forced),
         "sentence": (
-            f"{count(len(result.hits), 'result')} for {describe_query(query, part=is_part)}, "
-            f"in {milliseconds(sum(result.milliseconds.values()))}. "
-            f"{ranking_sentence(result, items)}"
+            f"{count(len(result.hits), 'result')} for {describe_query(query, part=is_part)}, in "
+            f"{milliseconds(sum(result.milliseconds.values()))}. {ranking_sentence(result, items)}"
         ),
         "weighed": weight_sentence(decoder_weight(answer)),
         "address": NO_ADDRESS if request.asked.upload else "",

@@ -132,9 +132,8 @@ def sentences(reason: Explanation, tree: BeamTree, beams: int, reranked: bool) -
         ranked = f"Without re-ranking it is {ordinal(hit.rank)}."
     return [
         generation_sentence(reason, tree, beams),
-        f"{ranked} Dense search, which compares the query with all "
-        f"{count(reason.items, 'item')}, would rank it "
-        f"{dense_ordinal(reason)}.",
+        f"{ranked} Dense search, which compares the query with all {count(reason.items, 'item')}, "
+        f"would rank it {dense_ordinal(reason)}.",
     ]
 
 
@@ -142,9 +141,8 @@ def generation_sentence(reason: Explanation, tree: BeamTree, beams: int) -> str:
     """Which beam found its ID, or where it was pruned."""
     if reason.beam is None:
         return (
-            f"The search, which follows {count(beams, 'ID')} at once, followed this one "
-            f"for {len(reason.path)} of its "
-            f"{count(tree.levels, 'code')} and then dropped it."
+            f"The search, which follows {count(beams, 'ID')} at once, followed this one for "
+            f"{len(reason.path)} of its {count(tree.levels, 'code')} and then dropped it."
         )
     last = reason.path[-1]
     score = f"score {number(tree.score[last], 2)}, log p {number(tree.log_prob[last], 2)}"

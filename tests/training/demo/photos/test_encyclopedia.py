@@ -54,9 +54,8 @@ def test_the_everyday_name_is_the_title_of_a_class_with_an_odd_first_name(book):
 
 def test_an_entry_reads_as_name_synonyms_and_definition(book):
     assert book.by_name["tench"].text == (
-        "Tench (Tinca tinca): freshwater dace-like game fish of Europe and western Asia "
-        "noted for ability to survive "
-        "outside water."
+        "Tench (Tinca tinca): freshwater dace-like game fish of Europe and western Asia noted for "
+        "ability to survive outside water."
     )
     assert book.by_name["man"].text == "Man: an adult male person."
 
