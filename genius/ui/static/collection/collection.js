@@ -50,7 +50,7 @@ export const mount = (root, page) => {
   root.append(node('p', {class: 'introduction'}, 'What can be found here. New items need no training: each gets its ID at once.'),
     node('div', {id: 'collection'}, edit, node('div', {class: 'sides'}, at.contents, at.verdict,
       folded('How well items fit their codes', at.drift))), at.added);
-  let files = [], busy = false, turned = 0;
+  let files = [], busy = false, turned = 0, kept;
 
   const say = ({title, lines, done}) => {
     const moving = done !== undefined && done < 1;
@@ -136,10 +136,10 @@ export const mount = (root, page) => {
     node('p', {}, 'The command line works at any time, and this page picks up the change:'),
     node('pre', {tabindex: '0', 'aria-label': 'Commands that edit the collection'}, others.join('\n')))];
   // What becomes of a working copy.
-  const working = kept => {
-    if (!kept) return [];
+  const working = folder => {
+    if (!folder) return [];
     const name = node('input', {id: 'collection-name', type: 'text', required: '', maxlength: 64, autocomplete: 'off'});
-    const made = node('form', {class: 'line'}, node('label', {for: 'collection-name'}, `Keep as a run: ${kept}/`), name, node('button', {class: 'plain'}, 'Keep'),
+    const made = node('form', {class: 'line'}, node('label', {for: 'collection-name'}, `Keep as a run: ${folder}/`), name, node('button', {class: 'plain'}, 'Keep'),
       confirmed('Forget', 'Forget all changes', () => change('forget_changes')));
     made.addEventListener('submit', event => {
       event.preventDefault();
@@ -168,7 +168,7 @@ export const mount = (root, page) => {
         : 'So does that of everyone who uses this page.']});
     }
     replace(at.search, page.run.grown ? [button({class: 'plain'}, () => page.open('search', {in: 'added'}), 'Search in what was added')] : []);
-    replace(at.working, working(value.kept));
+    if (value.kept !== kept) replace(at.working, working(kept = value.kept)); // else a name that is being typed would go
     const [fit] = await Promise.all([page.get('collection/fit'), turn(turned)]);
     replace(at.verdict, [node('div', {class: `verdict ${fit.fits ? 'fits' : 'warns'}`, 'data-announced': ''}, ...fit.sentences.map(sentence => node('p', {}, sentence)))]);
     replace(at.drift, [dataTables(fit.tables)]);
