@@ -55,7 +55,7 @@ TEXTS = (
 MAX_FILE = 2**26  # bytes of a file of a source's archive
 CHUNK = 2**20  # bytes
 DISK_BLOCK = 2**12  # bytes that a file takes at least
-# NotImplementedError, of rare compressions, is a RuntimeError
+# what reading a damaged archive raises; RuntimeError: of compressions that Python cannot read
 DAMAGE = (
     *(BadZipFile, tarfile.TarError, zlib.error, LZMAError),
     *(OSError, ValueError, EOFError, RuntimeError),

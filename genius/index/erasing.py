@@ -34,8 +34,8 @@ from genius.schema import Item
 PARTITIONS = "partitions"  # folder in a run: of items that are encoded, and not yet in the index
 COLLECTIONS = "collection"  # folder of copies in a run, and of what is remembered of removed items
 VECTORS = "vectors"  # preset of a run of vectors that somebody else made
-# by training, to go on later
-KEPT = ("features", "towers", "indexing", "adding", "vectors", "own", "without-contrast")
+# folders of a run from which a killed training goes on
+RESUMABLE = ("features", "towers", "indexing", "adding", "vectors", "own", "without-contrast")
 FILE_OF_NAMES, MAP = "names.json", "map.json"  # see explore
 KEYS, PLACES, REGIONS = "keys.npy", "places.npy", "regions.npy"  # of a map
 Change = Callable[[Path], None]  # fills the folder of a part
@@ -70,7 +70,7 @@ def erase(run: Run) -> None:
                 _remove_unless_built(folder)
             elif _holds(folder, ids):
                 remove_folder(folder)
-        for name in KEPT:
+        for name in RESUMABLE:
             # else a training goes on, and deletes it at its end
             with suppress(UserError), write_lock(run.path / name):
                 remove_folder(run.path / name)

@@ -173,7 +173,7 @@ def remove(run: Path, ids: Iterable[str]) -> Removed:
         return Removed(int((~stays).sum()), unknown)
 
 
-def describe(run: Path, items: Iterable[Item]) -> int:
+def write_descriptions(run: Path, items: Iterable[Item]) -> int:
     """Give items of the index the sources and the names of images of those with their ids; returns
     how many differed.
 

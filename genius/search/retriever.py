@@ -1,4 +1,4 @@
-"""The stages of a search, each timed, on the thread that calls:
+"""The stages of a search, each timed, on the thread of the engine:
 
     read -> encode -> fuse -> beam and scan -> rerank -> fetch -> explain
 

@@ -15,7 +15,7 @@ from genius.index import new_items, publishing, update
 from genius.index.__main__ import main as index_command
 from genius.index.item_source import ItemSource, read_item_source, uploaded_items
 from genius.index.store import Index
-from genius.index.update import Added, Models, add, compact, describe, remove
+from genius.index.update import Added, Models, add, compact, remove, write_descriptions
 from genius.locks import write_lock
 from genius.models.encoder import Encoder
 from genius.run import Run
@@ -331,9 +331,9 @@ def test_the_facts_of_an_item_follow_its_collection_and_no_byte_keeps_the_old_on
     first, second = items = opened(run).items([1, 2])
     thumbnails = [*map(opened(run).thumbnail, range(N))]
     told = [replace(first, source=json.dumps({"note": "zanzibar " * 99})), second]
-    assert describe(run, told) == 1 and describe(run, told) == 0
+    assert write_descriptions(run, told) == 1 and write_descriptions(run, told) == 0
     assert b"zanzibar" in b"".join(file.read_bytes() for file in run.rglob("items.sqlite"))
-    assert describe(run, [replace(first, source='{"versions": 3}'), second]) == 1
+    assert write_descriptions(run, [replace(first, source='{"versions": 3}'), second]) == 1
     assert opened(run).items([1, 2]) == [replace(first, source='{"versions": 3}'), items[1]]
     assert [*map(opened(run).thumbnail, range(N))] == thumbnails
     assert not any(b"zanzibar" in file.read_bytes() for file in run.rglob("*") if file.is_file())

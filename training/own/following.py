@@ -16,7 +16,7 @@ from genius.collections.building import build, named
 from genius.collections.draft import Content
 from genius.collections.keys import id_key, key_dataset, key_id
 from genius.collections.layout import FILES
-from genius.collections.listing import USED, Folder, read_reports
+from genius.collections.listing import UNREADABLE, USED, Folder, read_reports
 from genius.collections.mbeir import Collection
 from genius.collections.removal import erase_removed
 from genius.errors import UserError
@@ -121,7 +121,10 @@ class Followed:
             gone = before.keys() - after.keys()
             changed = sum(before[file] != after[file] for file in before.keys() & after.keys())
             run.record(**{READ: now})
-            yield f"{items}; pictures: {len(new):,} new, {changed:,} changed, {len(gone):,} gone"
+            reports = read_reports(root / FILES)
+            unreadable = sum(report.outcome == UNREADABLE for _, report in reports)
+            said = f"{items}; pictures: {len(new):,} new, {changed:,} changed, {len(gone):,} gone"
+            yield f"{said}, {unreadable:,} unreadable" if unreadable else said
 
     @property
     def _old(self) -> Path:
@@ -147,7 +150,7 @@ class Followed:
         ]
         if gone:
             update.remove(self.run, map(key_id, gone))
-        told = update.describe(self.run, collection.all_candidates())
+        told = update.write_descriptions(self.run, collection.all_candidates())
         copies = f", {told:,} described anew" if told else ""
         copies += f", {added.duplicate:,} copies of others" if added.duplicate else ""
         return f"items: {added.new:,} new, {len(gone):,} gone{copies}"

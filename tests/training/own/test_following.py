@@ -53,6 +53,7 @@ def test_a_watched_folder_is_followed_by_a_server_one_line_a_change_and_errors_e
                 (tmp_path / "away").rename(pictures)
                 (pictures / "00.png").unlink()
                 photographs(pictures, 10, first=9)
+                (pictures / "broken.png").write_text("no picture")
             case 10:
                 follow(9)
                 raise KeyboardInterrupt
@@ -70,7 +71,7 @@ def test_a_watched_folder_is_followed_by_a_server_one_line_a_change_and_errors_e
     assert [line.partition(" ")[2] for line in said.splitlines()] == [
         "items: 1 new, 0 gone; pictures: 1 new, 0 changed, 0 gone",
         f"error: {pictures} is missing; name a folder of images, or a table of them",
-        "items: 1 new, 1 gone; pictures: 1 new, 0 changed, 1 gone",
+        "items: 1 new, 1 gone; pictures: 1 new, 0 changed, 1 gone, 1 unreadable",
     ]
     assert len(loads) == 1
 
