@@ -195,6 +195,7 @@ def is_split(encoder):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)  # builds 144 models
 def test_every_architecture_of_open_clip_answers(tmp_path, offline):
     """With one layer in open_clip's own towers, and timm's towers in full unless they are too
     large.
